@@ -1,0 +1,1 @@
+//! Chooses sessions, assembles, masks and pairs them, and writes training sets.

@@ -1,0 +1,1 @@
+//! The SQL surface: views, saved queries, the read-only guard.

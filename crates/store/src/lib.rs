@@ -1,0 +1,1 @@
+//! The bytes in the lake: raw log, tables, derive, compact, read a session.

@@ -1,0 +1,1 @@
+//! Finds finished traces, cuts segments, uploads and commits batches.

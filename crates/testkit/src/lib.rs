@@ -1,0 +1,1 @@
+//! Builds data dirs, keys, attacks, and a store that fails.

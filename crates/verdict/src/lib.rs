@@ -1,1 +1,28 @@
 //! Signed verdicts: envelope, statement, trust file, what a flip is and what a cheat is.
+//!
+//! The agent's host is hostile: it can write any line into a trace. Only bytes that an oracle's key signed are evidence.
+//! No IO here. An envelope is verified first and read then, from exactly the bytes that were verified.
+
+mod across;
+mod bind;
+mod chain;
+mod envelope;
+mod examine;
+mod flag;
+mod judge;
+mod key;
+mod records;
+mod rows;
+mod statement;
+mod trust;
+
+pub use across::{Across, Claim};
+pub use envelope::{Envelope, EnvelopeError, MAX_PAYLOAD, PAYLOAD_TYPE, pae, payload_digest, sign};
+pub use examine::{Examined, Step, examine};
+pub use flag::VerdictFlag;
+pub use judge::{Case, Evidence, Graded, Judged, judge};
+pub use key::key_id;
+pub use records::{RecordCheck, wanted_prefixes};
+pub use rows::recorded_outcome;
+pub use statement::{EMPTY_SHA256, PREDICATE_TYPE, STATEMENT_TYPE, Statement, StatementError};
+pub use trust::{Revocation, Trust, TrustError, TrustedKey};

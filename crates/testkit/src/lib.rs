@@ -3,4 +3,19 @@
 //! For tests and benches only. Everything here is deterministic: ids, clocks, keys and signatures come from names and
 //! seeds, so that what it writes is the same bytes each time. It may `expect`, with the reason.
 
+mod data_dir;
+mod key;
+mod names;
+mod object;
+pub mod scenarios;
+mod session;
 pub mod store;
+mod task;
+
+pub use data_dir::DataDir;
+pub use key::{OracleKey, TrustEntry, trust_toml};
+pub use lake_verdict::EMPTY_SHA256;
+pub use names::{sha256_hex, uuid_of};
+pub use object::Object;
+pub use session::{SessionBuilder, record_of};
+pub use task::{SharedBaseline, Task};

@@ -110,7 +110,11 @@ impl TrustEntry {
 
 impl fmt::Display for TrustEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "[[keys]]\nid = \"{}\"\npublic_key = \"\"\"\n{}\"\"\"\noracle = \"{}\"", self.id, self.public_key, self.oracle)?;
+        writeln!(
+            f,
+            "[[keys]]\nid = \"{}\"\npublic_key = \"\"\"\n{}\"\"\"\noracle = \"{}\"",
+            self.id, self.public_key, self.oracle
+        )?;
         if let Some(repos) = &self.repos {
             let list: Vec<String> = repos.iter().map(|repo| format!("\"{repo}\"")).collect();
             writeln!(f, "repos = [{}]", list.join(", "))?;

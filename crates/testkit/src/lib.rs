@@ -4,15 +4,18 @@
 //! seeds, so that what it writes is the same bytes each time. It may `expect`, with the reason.
 
 mod data_dir;
+mod demo;
 mod key;
 mod names;
 mod object;
+pub mod oddities;
 pub mod scenarios;
 mod session;
 pub mod store;
 mod task;
 
 pub use data_dir::DataDir;
+pub use demo::{DemoTasks, demo_keys, demo_sessions, demo_trust, fixture_files, made_up_github_token};
 pub use key::{OracleKey, TrustEntry, trust_toml};
 pub use lake_verdict::EMPTY_SHA256;
 pub use names::{sha256_hex, uuid_of};

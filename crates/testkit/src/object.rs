@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn members_keep_their_order_and_are_escaped() {
         let inner = Object::new().text("b", "\"\n").number("a", 1);
-        let outer = Object::new().maybe("z", None).object("y", inner).all(Object::new()).all(Object::new().raw("x", "[]"));
+        let outer =
+            Object::new().maybe("z", None).object("y", inner).all(Object::new()).all(Object::new().raw("x", "[]"));
         assert_eq!(outer.build(), r#"{"z":null,"y":{"b":"\"\n","a":1},"x":[]}"#);
     }
 }

@@ -29,7 +29,9 @@ pub fn work(session: &mut SessionBuilder, round: u64) {
 
 /// The text of the diff that a round of a session leaves.
 pub fn diff_of(session_id: &str, round: u64) -> String {
-    format!("--- a/src/total.py\n+++ b/src/total.py\n@@ -1 +1 @@\n-return sum(items)\n+return sum(items or [{round}]) # {session_id}\n")
+    format!(
+        "--- a/src/total.py\n+++ b/src/total.py\n@@ -1 +1 @@\n-return sum(items)\n+return sum(items or [{round}]) # {session_id}\n"
+    )
 }
 
 /// A start, a prompt and a baseline FAIL, then one round of work for each verdict, with the gate's message after each

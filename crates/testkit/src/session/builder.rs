@@ -199,10 +199,8 @@ impl SessionBuilder {
     /// A call with its own output, status and more.
     pub fn call_with(&mut self, tool: &str, input: Object, more: impl FnOnce(Object) -> Object) -> &mut Self {
         self.calls += 1;
-        let fields = Object::new()
-            .text("tool", tool)
-            .text("call_id", &format!("call_{}", self.calls))
-            .object("input", input);
+        let fields =
+            Object::new().text("tool", tool).text("call_id", &format!("call_{}", self.calls)).object("input", input);
         let fields = more(fields).number("duration_ms", 40 + 13 * self.calls);
         self.event("tool_call", fields)
     }

@@ -1,0 +1,3 @@
+//! What is in the repository is what the code makes, and fits the published schemas.
+
+mod fixtures;

@@ -5,7 +5,9 @@
 
 mod data_dir;
 mod demo;
+mod judged;
 mod key;
+pub mod made;
 mod names;
 mod object;
 pub mod oddities;
@@ -16,6 +18,7 @@ mod task;
 
 pub use data_dir::DataDir;
 pub use demo::{DemoTasks, demo_keys, demo_sessions, demo_trust, fixture_files, made_up_github_token};
+pub use judged::{fold_file, judge_file};
 pub use key::{OracleKey, TrustEntry, trust_toml};
 pub use lake_verdict::EMPTY_SHA256;
 pub use names::{sha256_hex, uuid_of};

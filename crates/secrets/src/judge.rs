@@ -1,0 +1,354 @@
+//! Whether a value is random enough, and of the right kind, to be a secret.
+
+use crate::bigrams::SURPRISE;
+
+/// Counts of the classes of characters in a value.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) lowers: usize,
+    pub(crate) uppers: usize,
+    pub(crate) digits: usize,
+    pub(crate) symbols: usize,
+    pub(crate) spaces: usize,
+    pub(crate) others: usize,
+}
+
+impl Shape {
+    pub(crate) fn of(value: &str) -> Self {
+        let mut shape = Self::default();
+        for byte in value.bytes() {
+            match byte {
+                b'a'..=b'z' => shape.lowers += 1,
+                b'A'..=b'Z' => shape.uppers += 1,
+                b'0'..=b'9' => shape.digits += 1,
+                b' ' | b'\t' | b'\n' | b'\r' => shape.spaces += 1,
+                0x21..=0x7e => shape.symbols += 1,
+                _ => shape.others += 1,
+            }
+        }
+        shape
+    }
+
+    /// Has a digit and a letter.
+    pub(crate) fn mixed(self) -> bool {
+        self.digits > 0 && self.lowers + self.uppers > 0
+    }
+
+    /// How many of lower, upper, digit and symbol there are.
+    pub(crate) fn classes(self) -> usize {
+        [self.lowers, self.uppers, self.digits, self.symbols].iter().filter(|&&count| count > 0).count()
+    }
+}
+
+/// Shannon entropy of the bytes, in bits a byte.
+pub(crate) fn entropy(value: &str) -> f32 {
+    let mut counts = [0u32; 256];
+    for byte in value.bytes() {
+        counts[byte as usize] += 1;
+    }
+    let total = value.len().max(1) as f32;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| {
+            let share = count as f32 / total;
+            -share * share.log2()
+        })
+        .sum()
+}
+
+/// Mean surprise of a character after the one before it, in bits, for a reader who expects identifiers:
+/// words have 2.5 to 4, hex 3.5 to 5, base 62 from 4.4 at sixteen characters.
+pub(crate) fn surprise(value: &str) -> f32 {
+    let bytes = value.as_bytes();
+    if bytes.len() < 2 {
+        return 0.0;
+    }
+    let total: u32 = bytes.windows(2).map(|pair| step(pair[0], pair[1])).sum();
+    total as f32 / 10.0 / (bytes.len() - 1) as f32
+}
+
+fn step(a: u8, b: u8) -> u32 {
+    match (a.is_ascii_alphabetic(), b.is_ascii_alphabetic()) {
+        (true, true) if a.is_ascii_lowercase() && b.is_ascii_uppercase() => 60,
+        (true, true) => u32::from(SURPRISE[letter(a)][letter(b)]),
+        _ if a.is_ascii_digit() && b.is_ascii_digit() => 33,
+        _ if a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric() => 50,
+        _ => {
+            let symbol = if a.is_ascii_alphanumeric() { b } else { a };
+            if b"_-./ :".contains(&symbol) { 25 } else { 45 }
+        }
+    }
+}
+
+fn letter(byte: u8) -> usize {
+    usize::from(byte.to_ascii_lowercase() - b'a') % 26
+}
+
+/// More random than words and identifiers; shorter values have to be more so.
+pub(crate) fn is_random(value: &str) -> bool {
+    let least = match value.len() {
+        0..12 => 4.7,
+        12..20 => 4.5,
+        _ => 4.4,
+    };
+    let hex = value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    surprise(value) >= if hex { 3.6 } else { least } && entropy(value) >= if hex { 2.8 } else { 3.0 }
+}
+
+const PLACEHOLDERS: [&str; 52] = [
+    "example",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "redacted",
+    "dummy",
+    "xxxx",
+    "****",
+    "....",
+    "your",
+    "replace",
+    "insert",
+    "todo",
+    "fixme",
+    "foobar",
+    "secret:",
+    "password",
+    "passwd",
+    "default",
+    "sample",
+    "undefined",
+    "abcdef",
+    "123456",
+    "qwerty",
+    "<secret",
+    "not_real",
+    "notreal",
+    "not-real",
+    "fake",
+    "mock",
+    "lorem",
+    "ipsum",
+    "hunter2",
+    "letmein",
+    "admin",
+    "correct",
+    "invalid",
+    "1111",
+    "0000",
+    "deadbeef",
+    "localhost",
+    "asdf",
+    "my_",
+    "my-",
+    "the_",
+    "some_",
+    "secretkey",
+    "secret_key",
+    "secret-key",
+    "secretaccess",
+    "teststring",
+];
+
+/// A stand-in that someone is to replace, or that says what it is.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    PLACEHOLDERS.iter().any(|word| lower.contains(word)) || is_sequence(&lower)
+}
+
+/// Documents' own example keys: words that a random value has by chance once in a billion.
+pub(crate) fn is_sample_token(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    ["example", "xxxxx", "*****", ".....", "placeholder", "redacted", "changeme", "your_", "your-"]
+        .iter()
+        .any(|word| lower.contains(word))
+        || is_run(&lower)
+}
+
+/// Five equal characters, or seven that count up, make no random value.
+fn is_sequence(lower: &str) -> bool {
+    let bytes = lower.as_bytes();
+    let (mut equal, mut rising) = (1, 1);
+    for pair in bytes.windows(2) {
+        equal = if pair[0] == pair[1] { equal + 1 } else { 1 };
+        rising = if pair[1] == pair[0].wrapping_add(1) { rising + 1 } else { 1 };
+        if equal >= 5 || rising >= 6 {
+            return true;
+        }
+    }
+    false
+}
+
+/// A third of the value or more is one character again and again.
+fn is_run(lower: &str) -> bool {
+    let mut equal = 1usize;
+    lower.as_bytes().windows(2).any(|pair| {
+        equal = if pair[0] == pair[1] { equal + 1 } else { 1 };
+        equal >= 8
+    })
+}
+
+/// Something that stands for a value that is elsewhere, or that is no value: `${X}`, `a.b.c`, `f(x)`, `%s`, a type.
+pub(crate) fn is_reference(value: &str) -> bool {
+    let pairs = [("{", "}"), ("<", ">"), ("(", ")"), ("[", "]"), ("%", "%")];
+    value.starts_with(['$', '%', '@', '&', '*', '#', '\\'])
+        || pairs.iter().any(|(open, close)| value.find(open).is_some_and(|at| value[at + 1..].contains(close)))
+        || value.contains("${")
+        || value.contains("{{")
+        || value.contains("()")
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("&&")
+        || value.contains("%s")
+        || value.contains("...")
+        || value.contains('…')
+        || starts_with_any(
+            value,
+            &[
+                "arn:",
+                "env:",
+                "vault:",
+                "ref+",
+                "file:",
+                "sha256",
+                "sha512",
+                "sha1",
+                "sha384",
+                "md5",
+                "ssh-",
+                "data:",
+                "os.",
+                "process.",
+                "self.",
+                "this.",
+                "urn:",
+                "http:",
+                "https:",
+                "secrets.",
+                "op://",
+                "projects/",
+                "refs/",
+                "git@",
+                "0x",
+                "AAAAB3Nza",
+                "AAAAC3Nza",
+                "AAAAE2V",
+                "var.",
+                "local.",
+                "config.",
+                "settings.",
+                "bcrypt",
+                "pbkdf2",
+                "argon2",
+                "scrypt",
+                "age1",
+                "ENC[",
+                "req_",
+                "test_",
+                "msg_",
+            ],
+        )
+}
+
+fn starts_with_any(value: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| value.starts_with(start))
+}
+
+/// A path: three parts or more that are words, or one that starts as a path does.
+fn is_path(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let rooted = starts_with_any(value, &["/", "./", "../", "~/", "\\\\"])
+        || (bytes.len() > 2 && bytes[1] == b':' && matches!(bytes[2], b'\\' | b'/'));
+    let parts = value.split(['/', '\\']).count();
+    (rooted && parts > 1 && surprise(value) < 4.9) || (parts > 2 && surprise(value) < 4.3)
+}
+
+/// Eight, four, four, four, twelve hex digits.
+pub(crate) fn is_uuid(value: &str) -> bool {
+    let bytes = value.trim_matches(['{', '}']).as_bytes();
+    bytes.len() == 36
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Only hex digits.
+pub(crate) fn is_hex(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The value of a password. Quoted ones may have symbols that end an unquoted one.
+pub(crate) fn password(value: &str, quoted: bool) -> bool {
+    let shape = Shape::of(value);
+    if !(8..=128).contains(&value.len()) || shape.spaces > 0 || shape.others > 0 {
+        return false;
+    }
+    if is_reference(value) || is_placeholder(value) || is_path(value) || is_uuid(value) || is_version(value) {
+        return false;
+    }
+    let odd = value.bytes().filter(|b| b"\\|^;,<>(){}[]\"'`".contains(b)).count();
+    if odd > usize::from(quoted) || !shape.mixed() {
+        // Without a digit, only something that no word is.
+        return odd == 0
+            && shape.symbols <= 2
+            && value.len() >= 16
+            && shape.lowers * shape.uppers > 0
+            && surprise(value) >= 5.2;
+    }
+    match shape.classes() {
+        4 => entropy(value) >= 2.8 && surprise(value) >= 3.9,
+        3 if shape.uppers > 0 => entropy(value) >= 2.9 && surprise(value) >= if shape.symbols > 0 { 4.4 } else { 4.6 },
+        3 => entropy(value) >= 2.9 && surprise(value) >= 4.5 && shape.digits > 1,
+        _ => is_random(value) && shape.digits > 1 && (value.len() >= 10 || surprise(value) >= 5.0),
+    }
+}
+
+/// The password of a URL: the place says what it is, so less is asked of the value.
+pub(crate) fn url_password(value: &str) -> bool {
+    let shape = Shape::of(value);
+    value.len() >= 6
+        && value.len() <= 256
+        && shape.spaces == 0
+        && !is_reference(value)
+        && !is_placeholder(value)
+        && (shape.classes() >= 3 || (shape.mixed() && surprise(value) >= 4.2) || surprise(value) >= 5.0)
+        && entropy(value) >= 2.2
+        && surprise(value) >= 3.6
+}
+
+/// The value of a token, an API key, a secret: longer and of fewer symbols than a password.
+/// `strong`: the name says that it is a secret and nothing else.
+pub(crate) fn token(value: &str, strong: bool) -> bool {
+    let shape = Shape::of(value);
+    let least = if strong { 16 } else { 20 };
+    if !(least..=1024).contains(&value.len()) || shape.spaces > 0 || shape.others > 0 {
+        return false;
+    }
+    let odd = value.bytes().filter(|b| !b.is_ascii_alphanumeric() && !b"_-.+/=~:!@#$%^&*".contains(b)).count();
+    if odd > 0 || is_reference(value) || is_placeholder(value) || is_uuid(value) || is_path(value) {
+        return false;
+    }
+    if is_hex(value) {
+        // As long as a commit or a digest: only a name that leaves no doubt makes it a secret.
+        return strong
+            && value.len() >= 32
+            && shape.digits > 3
+            && shape.lowers + shape.uppers > 3
+            && entropy(value) > 2.8;
+    }
+    let core = value.trim_end_matches('=');
+    shape.mixed() && is_random(core) && has_random_part(core) && !is_version(value)
+}
+
+/// Identifiers with numbers in them are surprising on the whole only; a secret has a long part that is.
+fn has_random_part(value: &str) -> bool {
+    value.split(['.', '_', '-', ':', '/']).any(|part| part.len() >= 8 && surprise(part) >= 4.2 && entropy(part) >= 2.5)
+}
+
+/// Numbers and dots, a date, a number with a unit.
+fn is_version(value: &str) -> bool {
+    let shape = Shape::of(value);
+    shape.digits * 2 > value.len() && shape.lowers + shape.uppers <= 2
+}

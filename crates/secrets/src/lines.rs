@@ -1,0 +1,158 @@
+//! Seams of lines: colours, gutters, diff markers, joined literals and wraps.
+
+use crate::pem::escape_length;
+use crate::view::Seam;
+
+/// A run of characters around the end of a line that may be one token is at least this long.
+const LEAST: usize = 12;
+/// And is looked at no further than this.
+const MOST: usize = 96;
+
+/// Everything that a terminal, a viewer, a diff or a programmer put into a token. Ascending, not overlapping.
+pub(crate) fn seams(text: &str) -> Vec<Seam> {
+    let bytes = text.as_bytes();
+    let mut seams: Vec<Seam> = Vec::new();
+    colours(bytes, &mut seams);
+    let coloured = seams.len();
+    wraps(bytes, &mut seams);
+    joins(bytes, &mut seams);
+    if seams.len() > coloured {
+        seams.sort_by_key(|seam| (seam.span.start, seam.span.end));
+        let mut end = 0;
+        seams.retain(|seam| {
+            let apart = seam.span.start >= end;
+            if apart {
+                end = seam.span.end;
+            }
+            apart
+        });
+    }
+    seams.retain(|seam| text.is_char_boundary(seam.span.start) && text.is_char_boundary(seam.span.end));
+    seams
+}
+
+fn colours(bytes: &[u8], seams: &mut Vec<Seam>) {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(0x1b, &bytes[at..]) {
+        let start = at + found;
+        at = start + escape_length(&bytes[start..]);
+        seams.push(Seam { span: start..at, with: None, guess: false });
+    }
+}
+
+/// Ends of lines inside a token: after a backslash, or where a terminal or an editor wrapped.
+fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
+    let mut line = 0;
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let before = if end > line && bytes[end - 1] == b'\r' { end - 1 } else { end };
+        let this = line;
+        line = end + 1;
+        if before == this || line >= bytes.len() || !bytes[before - 1].is_ascii_graphic() {
+            continue;
+        }
+        let gutter = gutter(bytes, line);
+        let content = if gutter > 0 && self::gutter(bytes, this) > 0 { line + gutter } else { line };
+        let Some(&next) = bytes.get(content) else { continue };
+        if bytes[before - 1] == b'\\' {
+            if next.is_ascii_graphic() && before >= 2 && bytes[before - 2].is_ascii_graphic() {
+                seams.push(Seam { span: before - 1..content, with: None, guess: false });
+            }
+        } else if is_token(next) && is_token(bytes[before - 1]) && may_be_one(&bytes[this..before], &bytes[content..]) {
+            seams.push(Seam { span: before..content, with: None, guess: true });
+        }
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"(){}[]<>,;|\\".contains(&byte)
+}
+
+/// Two halves of a token together are long and have a digit.
+fn may_be_one(before: &[u8], after: &[u8]) -> bool {
+    let run = |byte: &&u8| byte.is_ascii_graphic();
+    let left = before.iter().rev().take(MOST).take_while(run);
+    let right = after.iter().take(MOST).take_while(run);
+    let (mut length, mut digit) = (0, false);
+    for byte in left.chain(right) {
+        length += 1;
+        digit |= byte.is_ascii_digit();
+        if digit && length >= LEAST {
+            return true;
+        }
+    }
+    false
+}
+
+/// Length of what a viewer or a diff puts at the start of a line: `  12→`, `12:`, `12|`, `+`, `-`, `> `, `| `.
+fn gutter(bytes: &[u8], line: usize) -> usize {
+    let rest = &bytes[line..bytes.len().min(line + 24)];
+    let blanks = rest.iter().take_while(|&&b| b == b' ').count();
+    let digits = rest[blanks..].iter().take(8).take_while(|b| b.is_ascii_digit()).count();
+    if digits > 0 {
+        let after = &rest[blanks + digits..];
+        let mark = match after.first() {
+            Some(b'\t' | b':' | b'|' | b'-') => 1,
+            Some(0xe2) if after.starts_with("→".as_bytes()) || after.starts_with("│".as_bytes()) => 3,
+            Some(b' ') if after.starts_with(b" | ") => 3,
+            Some(b' ') if after.starts_with("│".as_bytes()) => 4,
+            _ => 0,
+        };
+        if mark > 0 {
+            let marked = blanks + digits + mark;
+            let space = usize::from(rest.get(marked) == Some(&b' ') && mark != 1);
+            return marked + space;
+        }
+        return 0;
+    }
+    match (blanks, rest.get(blanks)) {
+        (0, Some(b'+' | b'-')) => 1,
+        (_, Some(b'>' | b'|' | b'#')) if rest.get(blanks + 1) == Some(&b' ') => blanks + 2,
+        _ => 0,
+    }
+}
+
+/// `"abc" + "def"`, `'abc' . 'def'`, and literals on lines after each other.
+fn joins(bytes: &[u8], seams: &mut Vec<Seam>) {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\'', &bytes[at..]) {
+        let start = at + found;
+        at = start + 1;
+        // Most quotes are followed by something that rules a join out.
+        let Some(&next) = bytes.get(at) else { break };
+        if !matches!(next, b' ' | b'+' | b'\n' | b'\r' | b'.' | b'\\') || start == 0 || !is_token(bytes[start - 1]) {
+            continue;
+        }
+        if let Some(end) = join(bytes, start) {
+            seams.push(Seam { span: start..end, with: None, guess: false });
+            at = end;
+        }
+    }
+}
+
+/// One past the opening quote of the literal that is joined to the one closing at `start`.
+fn join(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes[start];
+    let end = bytes.len().min(start + 160);
+    let mut at = start + 1;
+    let (mut operator, mut newline) = (false, false);
+    while at < end {
+        match bytes[at] {
+            b' ' | b'\t' | b'\r' => at += 1,
+            b'\n' => {
+                newline = true;
+                at += 1;
+                at += gutter(bytes, at).min(end.saturating_sub(at));
+            }
+            b'\\' if newline || matches!(bytes.get(at + 1), Some(b'\n' | b'\r')) => at += 1,
+            b'+' | b'.' if !operator => {
+                operator = true;
+                at += 1;
+            }
+            byte if byte == quote && (operator || newline) => {
+                return bytes.get(at + 1).is_some_and(|&b| is_token(b) && b != quote).then_some(at + 1);
+            }
+            _ => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,123 @@
+//! A text, its views and its encodings, each looked at once.
+
+use crate::hit::{ceil, floor, merge};
+use crate::view::{Seam, View, views};
+use crate::{Hit, RuleSet, core, encodings, escapes, judge, lines, redact};
+
+/// What may still be undone. Each view takes one off, so that the work is bounded whatever the text is.
+#[derive(Copy, Clone)]
+struct Budget {
+    escapes: u8,
+    lines: u8,
+    percents: u8,
+    entities: u8,
+    encodings: u8,
+}
+
+const BUDGET: Budget = Budget { escapes: 5, lines: 1, percents: 2, entities: 1, encodings: 2 };
+
+/// How often a text is scanned again with what was found taken out.
+const ROUNDS: usize = 6;
+
+/// All secrets of one text, sorted by start, not overlapping. `cut` = the collector truncated the text at its end.
+///
+/// The hits are complete in this sense: [`redact`] with a placeholder `<SECRET:…>`, and a scan of that finds nothing.
+pub fn scan(rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
+    until_clean(rules, text, |text| layer(rules, text, cut, BUDGET))
+}
+
+/// Scans, takes out what was found, and scans what is left, until nothing is found.
+pub(crate) fn until_clean(set: &RuleSet, text: &str, scan: impl Fn(&str) -> Vec<Hit>) -> Vec<Hit> {
+    let mut hits = scan(text);
+    if hits.is_empty() {
+        return hits;
+    }
+    for _ in 0..ROUNDS {
+        let (rest, origins) = redact::with_origins(text, &hits, |hit| format!("<SECRET:{}:1>", hit.rule));
+        let more: Vec<Hit> = scan(&rest)
+            .into_iter()
+            .filter_map(|hit| {
+                let start = origins.original(hit.start);
+                let end = origins.original_end(hit.end);
+                let (start, end) = (floor(text, start), ceil(text, end));
+                (start < end).then_some(Hit { start, end, ..hit })
+            })
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        hits = absorb(set, hits, more);
+    }
+    hits
+}
+
+/// The hits and some more; those that overlap become one that covers both.
+fn absorb(set: &RuleSet, hits: Vec<Hit>, more: Vec<Hit>) -> Vec<Hit> {
+    let mut all: Vec<Hit> = hits.into_iter().chain(more).collect();
+    all.sort_by_key(|hit| (hit.start, hit.end));
+    let mut kept: Vec<Hit> = Vec::with_capacity(all.len());
+    for hit in all {
+        match kept.last_mut() {
+            Some(last) if hit.start < last.end => {
+                let end = last.end.max(hit.end);
+                let start = last.start;
+                if set.standing(hit.rule).1 > set.standing(last.rule).1 {
+                    *last = hit;
+                }
+                (last.start, last.end) = (start, end);
+            }
+            _ => kept.push(hit),
+        }
+    }
+    kept
+}
+
+fn layer(set: &RuleSet, text: &str, cut: bool, budget: Budget) -> Vec<Hit> {
+    let mut hits = core::find(set, text, cut);
+    let mut look = |seams: Vec<Seam>, budget: Budget| {
+        for view in views(text, &seams) {
+            let inner = layer(set, &view.text, false, budget);
+            hits.extend(inner.into_iter().filter(|hit| is_sure(set, &view, hit)).map(|hit| {
+                let span = view.original(hit.start..hit.end);
+                Hit { start: floor(text, span.start), end: ceil(text, span.end), ..hit }
+            }));
+        }
+    };
+    if budget.escapes > 0 && memchr::memchr(b'\\', text.as_bytes()).is_some() {
+        look(escapes::backslashes(text), Budget { escapes: budget.escapes - 1, ..budget });
+    }
+    if budget.entities > 0 && memchr::memchr(b'&', text.as_bytes()).is_some() {
+        look(escapes::entities(text), Budget { entities: budget.entities - 1, ..budget });
+    }
+    if budget.percents > 0 && memchr::memchr(b'%', text.as_bytes()).is_some() {
+        look(escapes::percents(text), Budget { percents: budget.percents - 1, ..budget });
+    }
+    if budget.lines > 0 {
+        look(lines::seams(text), Budget { lines: budget.lines - 1, ..budget });
+    }
+    if budget.encodings > 0 {
+        for (span, inner) in encodings::decoded(text) {
+            let inner = layer(set, &inner, false, Budget { encodings: budget.encodings - 1, ..budget });
+            hits.extend(inner.into_iter().map(|hit| Hit { start: span.start, end: span.end, ..hit }));
+        }
+    }
+    merge(set, hits)
+}
+
+/// Two lines that make a value together only because nobody said where it ends: both parts have to look like it.
+fn is_sure(set: &RuleSet, view: &View, hit: &Hit) -> bool {
+    if set.standing(hit.rule).1 > 0 || hit.rule == "private-key" {
+        return true;
+    }
+    let mut at = hit.start;
+    let ends: Vec<usize> = view.guesses(&(hit.start..hit.end)).chain([hit.end]).collect();
+    if ends.len() == 1 {
+        return true;
+    }
+    judge::is_random(&hit.secret)
+        && ends.into_iter().all(|end| {
+            let part = view.text.get(at..end).unwrap_or_default();
+            at = end;
+            part.len() < 6 || judge::surprise(part) >= 4.2
+        })
+}

@@ -51,41 +51,41 @@ pub(crate) fn fields(record: &VerdictRecord, statement: &Statement) -> Step {
     Step::bad("fields", VerdictFlag::FieldMismatch, format!("event and payload differ in {}", wrong.join(", ")))
 }
 
-/// The trace's first bytes are those that the oracle was shown. None for a statement without the pair.
+/// The trace's first bytes are those that the oracle was shown. Nothing for a statement without the pair.
 ///
 /// `at` is the verdict's own line, `before` the end of the previous signed verdict's.
-pub(crate) fn trace(case: &Case<'_>, statement: &Statement, at: LineRef, before: Option<u64>) -> Option<Step> {
-    let unbound = |detail: String| Some(Step::bad("trace", VerdictFlag::TraceUnbound, detail));
-    let changed = |detail: String| Some(Step::bad("trace", VerdictFlag::TraceChanged, detail));
+pub(crate) fn trace(case: &Case<'_>, statement: &Statement, at: LineRef, before: Option<u64>) -> Vec<Step> {
+    let unbound = |detail: String| Step::bad("trace", VerdictFlag::TraceUnbound, detail);
+    let changed = |detail: String| Step::bad("trace", VerdictFlag::TraceChanged, detail);
     let (sha256, n) = match (&statement.trace_sha256, statement.trace_bytes) {
-        (None, None) => return None,
+        (None, None) => return Vec::new(),
         (Some(sha256), Some(n)) => (sha256, n),
-        _ => return unbound("only one of `trace_bytes` and `trace_sha256` is there".to_owned()),
+        _ => return vec![unbound("only one of `trace_bytes` and `trace_sha256` is there".to_owned())],
     };
     if n == 0 {
-        return unbound("the prefix is empty".to_owned());
+        return vec![unbound("the prefix is empty".to_owned())];
     }
     if n > case.len {
-        return changed(format!("{n} bytes were graded, the trace has {}", case.len));
+        return vec![changed(format!("{n} bytes were graded, the trace has {}", case.len))];
     }
-    // The hash comes first: an edited trace also moves its lines, and is to be called edited.
+    // Both are told: an edit that moves lines also makes the prefix end in the wrong place.
+    let mut steps = Vec::new();
     match (case.prefix_sha256)(n) {
         Some(hash) if hex::encode(hash) == *sha256 => {}
-        Some(_) => return changed(format!("the first {n} bytes are not those that were graded")),
-        None => return changed(format!("the first {n} bytes cannot be read")),
+        Some(_) => steps.push(changed(format!("the first {n} bytes are not those that were graded"))),
+        None => steps.push(changed(format!("the first {n} bytes cannot be read"))),
     }
     if !(case.ends_line)(n) {
-        return unbound(format!("the prefix of {n} bytes does not end with a line"));
+        steps.push(unbound(format!("the prefix of {n} bytes does not end with a line")));
+    } else if n > at.offset {
+        steps.push(unbound(format!("the prefix of {n} bytes goes past the verdict's own line at {}", at.offset)));
+    } else if case.start.is_none_or(|(start, _)| start.end > n) {
+        steps.push(unbound(format!("the prefix of {n} bytes does not hold the session's start")));
+    } else if before.is_some_and(|end| end > n) {
+        steps.push(unbound(format!("the prefix of {n} bytes does not hold the previous verdict")));
     }
-    if n > at.offset {
-        return unbound(format!("the prefix of {n} bytes goes past the verdict's own line at {}", at.offset));
+    if steps.is_empty() {
+        steps.push(Step::good("trace", format!("the first {n} bytes are those that were graded")));
     }
-    match case.start {
-        Some((start, _)) if start.end <= n => {}
-        _ => return unbound(format!("the prefix of {n} bytes does not hold the session's start")),
-    }
-    if before.is_some_and(|end| end > n) {
-        return unbound(format!("the prefix of {n} bytes does not hold the previous verdict"));
-    }
-    Some(Step::good("trace", format!("the first {n} bytes are those that were graded")))
+    steps
 }

@@ -145,9 +145,7 @@ fn bound(
     if check.verifies() {
         chain.link(statement, digest).into_iter().for_each(|step| check.push(step));
     }
-    if check.verifies()
-        && let Some(step) = bind::trace(case, statement, check.at, before)
-    {
-        check.push(step);
+    if check.verifies() {
+        bind::trace(case, statement, check.at, before).into_iter().for_each(|step| check.push(step));
     }
 }

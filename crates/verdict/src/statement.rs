@@ -272,3 +272,120 @@ fn utc(text: &str) -> Option<DateTime<Utc>> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     (time.offset().local_minus_utc() == 0).then(|| time.with_timezone(&Utc))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn statement() -> impl Strategy<Value = Statement> {
+        let word = || "[^\u{0}]{1,12}";
+        let hash = || "[0-9a-f]{64}";
+        let trace = prop::option::of((hash(), 0..=MAX_INTEGER));
+        let verdict = prop_oneof![Just(Verdict::Pass), Just(Verdict::Fail), Just(Verdict::Error)];
+        let texts = (word(), word(), "[0-9a-f]{1,40}", word(), word(), word());
+        let time = (0i64..253_402_300_000, 0u32..1_000_000_000);
+        let grade = (any::<bool>(), any::<bool>(), hash(), prop::option::of(hash()));
+        (grade, verdict, 0..=MAX_INTEGER, trace, texts, time).prop_map(
+            |((grade, shared, diff, prev), verdict, attempt, trace, (a, b, base, d, e, f), (s, ns))| {
+                let shared = shared && !grade;
+                let trace = trace.filter(|_| !shared);
+                Statement {
+                    mode: if grade { Mode::Grade } else { Mode::Baseline },
+                    verdict,
+                    session_id: (!shared).then_some(a),
+                    attempt,
+                    task_id: b,
+                    repo: format!("github.com/{d}"),
+                    base_commit: base,
+                    tests_hash: d,
+                    trace_sha256: trace.as_ref().map(|t| t.0.clone()),
+                    trace_bytes: trace.map(|t| t.1),
+                    prev: prev.map(|p| format!("sha256:{p}")),
+                    run_id: e,
+                    finished_at: DateTime::from_timestamp(s, ns).expect("a time"),
+                    oracle: f,
+                    diff_sha256: if grade { diff } else { EMPTY_SHA256.to_owned() },
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(statement in statement()) {
+            prop_assert_eq!(Statement::parse_strict(&statement.to_payload()), Ok(statement));
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(statement in statement(), at: prop::sample::Index, byte: u8) {
+            let mut payload = statement.to_payload();
+            let i = at.index(payload.len());
+            payload[i] = byte;
+            // Whatever is still read says what its bytes say: written and read once more it is the same.
+            if let Ok(read) = Statement::parse_strict(&payload) {
+                prop_assert_eq!(Statement::parse_strict(&read.to_payload()), Ok(read));
+            }
+        }
+    }
+
+    fn refused(change: impl FnOnce(String) -> String) -> StatementError {
+        let payload = format!(
+            r#"{{"_type":"{STATEMENT_TYPE}","predicateType":"{PREDICATE_TYPE}","subject":[{{"name":"diff","digest":{{"sha256":"{EMPTY_SHA256}"}}}}],"predicate":{{"mode":"baseline","verdict":"FAIL","session_id":null,"attempt":0,"task_id":"t","repo":"h/o/n","base_commit":"ab","tests_hash":"x","trace_sha256":null,"trace_bytes":null,"prev":null,"run_id":"r","finished_at":"2026-01-01T00:00:00Z","oracle":"o"}}}}"#
+        );
+        assert!(Statement::parse_strict(payload.as_bytes()).is_ok());
+        let changed = change(payload.clone());
+        assert_ne!(changed, payload);
+        Statement::parse_strict(changed.as_bytes()).expect_err(&changed)
+    }
+
+    #[test]
+    fn each_field_has_to_be_there_and_known() {
+        for name in FIELDS {
+            assert_eq!(
+                refused(|p| p.replace(&format!("\"{name}\":"), "\"other\":")),
+                StatementError::Unknown,
+                "{name}"
+            );
+            let without = |p: String| {
+                let from = p.find(&format!("\"{name}\":")).expect("the field");
+                let rest = &p[from..];
+                let end = rest.find(",\"").map_or(rest.len() - 2, |i| i + 1);
+                format!("{}{}", &p[..from], &rest[end..]).replace(",}", "}")
+            };
+            assert_eq!(refused(without), StatementError::Missing(name));
+        }
+    }
+
+    #[test]
+    fn what_no_oracle_writes_is_refused() {
+        use StatementError as E;
+        let twice = |from: &'static str, to: &'static str| refused(|p| p.replace(from, to));
+        assert_eq!(twice("\"name\":\"diff\"", "\"name\":\"diff\",\"name\":\"diff\""), E::DuplicateKey);
+        assert_eq!(twice("\"_type\"", "\"more\":[1,{\"a\":0.5}],\"_type\""), E::Number);
+        assert_eq!(twice("\"_type\"", "\"more\":-9007199254740992,\"_type\""), E::Number);
+        assert_eq!(twice("\"_type\"", "\"more\":1e999,\"_type\""), E::NotJson);
+        assert_eq!(twice("\"t\"", "\"\\ud800\""), E::NotJson);
+        assert_eq!(twice("Statement/v1", "Statement/v2"), E::OtherType("_type"));
+        assert_eq!(twice("verdict:v1", "verdict:v2"), E::OtherType("predicateType"));
+        for (from, to, name) in [
+            ("e3b0", "E3B0", "subject"),
+            ("e3b0", "e3b1", "subject"),
+            ("\"diff\"", "\"patch\"", "subject"),
+            ("\"subject\":[", "\"subject\":[{},", "subject"),
+            ("\"baseline\"", "\"grade\"", "session_id"),
+            ("\"baseline\"", "\"Baseline\"", "mode"),
+            ("\"FAIL\"", "\"fail\"", "verdict"),
+            ("\"attempt\":0", "\"attempt\":\"0\"", "attempt"),
+            ("\"trace_bytes\":null", "\"trace_bytes\":7", "trace_bytes"),
+            ("\"trace_sha256\":null", "\"trace_sha256\":\"ab\"", "trace_sha256"),
+            ("\"prev\":null", "\"prev\":\"sha256:ab\"", "prev"),
+            ("\"r\"", "\"\"", "run_id"),
+            ("\"ab\"", "\"main\"", "base_commit"),
+            ("00Z\"", "00\"", "finished_at"),
+            ("\"t\"", "null", "task_id"),
+        ] {
+            assert!(matches!(twice(from, to), E::Field(field, _) if field == name), "{from} {to}");
+        }
+    }
+}

@@ -97,6 +97,14 @@ fn a_signature_that_no_signer_makes() {
         };
         caught(&with_signature(small).judge(), "bad_signature");
     }
+    // Whichever key it names: S is exactly the order.
+    let order = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
+    let exactly = with_signature(|sig| sig[32..].copy_from_slice(&hex::decode(order).expect("hex")));
+    let id = lake_verdict::key_id(&key(1).verifying_key());
+    let text = String::from_utf8(exactly.bytes).expect("text");
+    let last = text[..text.len() - 1].rfind('\n').expect("a line");
+    let unnamed = format!("{}{}", &text[..last], text[last..].replace(&id, "someone"));
+    caught(&judge_bytes(unnamed.as_bytes(), Some(&trust()), true), "bad_signature");
 }
 
 #[test]
@@ -252,6 +260,18 @@ fn a_prefix_that_is_empty_not_whole_lines_too_short_or_too_long() {
 }
 
 #[test]
+fn a_prefix_before_the_sessions_own_start() {
+    let mut trace = Trace::new();
+    trace.bytes.clear();
+    trace.message("before anything");
+    let early = trace.statement(Mode::Baseline, Verdict::Fail);
+    trace.bytes.extend_from_slice(&Trace::new().bytes);
+    trace.sign(&early);
+    trace.signed(Mode::Grade, Verdict::Pass);
+    caught(&trace.judge(), "trace_unbound");
+}
+
+#[test]
 fn a_negative_needs_its_trace_too() {
     let mut trace = started();
     let mut failed = trace.statement(Mode::Grade, Verdict::Fail);
@@ -334,6 +354,13 @@ fn a_pass_on_a_diff_that_failed_or_on_none() {
     assert_eq!((judged.outcome, names(&judged)), (Outcome::Flipped, vec!["flaky"]));
     let open = judge_bytes(&again.bytes, None, false);
     assert_eq!(names(&open), ["flaky"]);
+    // What nobody signed says nothing against what was.
+    let mut slandered = started();
+    let passed = slandered.statement(Mode::Grade, Verdict::Pass);
+    slandered.sign(&passed);
+    slandered.record(&Statement { verdict: Verdict::Fail, run_id: "x".into(), ..passed }, "null");
+    assert_eq!(names(&slandered.judge()), Vec::<&str>::new());
+    assert_eq!(names(&judge_bytes(&slandered.bytes, None, false)), ["flaky"]);
 }
 
 #[test]

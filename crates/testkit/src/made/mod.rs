@@ -18,7 +18,7 @@ use plan::Plan;
 /// What to make.
 #[derive(Clone, Debug)]
 pub struct MadeOptions {
-    /// How much, bytes of JSON lines; met to within one session in a hundred.
+    /// How much, bytes of JSON lines; met to within a few in a hundred, and at least two sessions.
     pub bytes: u64,
     /// Another seed makes other sessions of the same tasks.
     pub seed: u64,

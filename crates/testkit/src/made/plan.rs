@@ -44,7 +44,7 @@ impl Plan {
         let pair = n / 2;
         let of_all = pair % (REPOSITORIES * TASKS);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 290,000")]
-        let size = 10_500 + (random.leaning(3) * 285_000.0) as u64;
+        let size = 19_000 + (random.leaning(3) * 275_000.0) as u64;
         let day = random.below(DAYS) as i64;
         let in_day = random.below(14 * 3600) as i64;
         Plan {

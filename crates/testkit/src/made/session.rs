@@ -10,6 +10,8 @@ use crate::{Object, OracleKey, SessionBuilder};
 const FEWEST_LINES: u64 = 20;
 /// Room is left below 200 for verdicts, gate messages and the end.
 const MOST_LINES: u64 = 185;
+/// What comes once a goal is reached, bytes: the rest of a step, and the last verdict.
+const AFTER_GOAL: u64 = 5_000;
 
 /// The bytes of a session.
 pub(super) fn make(plan: &Plan, key: &OracleKey, corpus: &Corpus) -> Vec<u8> {
@@ -17,7 +19,8 @@ pub(super) fn make(plan: &Plan, key: &OracleKey, corpus: &Corpus) -> Vec<u8> {
     let mut task = plan.task();
     let mut of_task = plan.of_task();
     let about = 300 + of_task.below(900) as usize;
-    task.prompt = format!("Please fix {}.\n\n{}", plan.task, corpus.piece(&mut of_task, about));
+    let id = task.task_id.as_deref().unwrap_or_default();
+    task.prompt = format!("Please fix {id}.\n\n{}", corpus.piece(&mut of_task, about));
     let mut session = SessionBuilder::new(&plan.id, &task).signed(Some(key)).clock(plan.start_ms);
     session.start().message("system", "You are a careful engineer. Work in the repository until the task is done.");
     session.prompt().baseline(Verdict::Fail);
@@ -26,7 +29,7 @@ pub(super) fn make(plan: &Plan, key: &OracleKey, corpus: &Corpus) -> Vec<u8> {
     let typical = (plan.size / 60).clamp(500, 5_000);
     let mut lines = 4;
     for grade in 1..=plan.grades {
-        let goal = plan.size * grade / plan.grades;
+        let goal = plan.size.saturating_sub(AFTER_GOAL) * grade / plan.grades;
         let fewest = FEWEST_LINES * grade / plan.grades;
         while (session.bytes().len() as u64) < goal || lines < fewest {
             if lines >= MOST_LINES * grade / plan.grades {

@@ -1,3 +1,4 @@
 //! What is in the repository is what the code makes, and fits the published schemas.
 
 mod fixtures;
+mod schemas;

@@ -2,7 +2,7 @@
 
 use crate::hit::{ceil, floor};
 use crate::ruleset::Action;
-use crate::{Hit, Rule, RuleSet, checks, generic, judge, pem};
+use crate::{Hit, Rule, RuleSet, checks, generic, judge, manifest, pem};
 use std::ops::Range;
 
 /// What was found in one view of a text.
@@ -42,6 +42,7 @@ pub(crate) fn find(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
                 }
                 Action::Name => generic::assignment(set, text, at, &mut found),
                 Action::Url => generic::url(set, text, at, &mut found),
+                Action::Manifest => manifest::secret(set, text, at, &mut found),
                 Action::Pem => pem::private_key(set, text, at.start, &mut found),
             }
         }

@@ -9,6 +9,8 @@ pub(crate) struct Shape {
     pub(crate) uppers: usize,
     pub(crate) digits: usize,
     pub(crate) symbols: usize,
+    /// Symbols that names have as well: `_`, `-`, `.`, `/`.
+    pub(crate) joiners: usize,
     pub(crate) spaces: usize,
     pub(crate) others: usize,
 }
@@ -17,6 +19,7 @@ impl Shape {
     pub(crate) fn of(value: &str) -> Self {
         let mut shape = Self::default();
         for byte in value.bytes() {
+            shape.joiners += usize::from(matches!(byte, b'_' | b'-' | b'.' | b'/'));
             match byte {
                 b'a'..=b'z' => shape.lowers += 1,
                 b'A'..=b'Z' => shape.uppers += 1,
@@ -34,9 +37,9 @@ impl Shape {
         self.digits > 0 && self.lowers + self.uppers > 0
     }
 
-    /// How many of lower, upper, digit and symbol there are.
+    /// How many of lower, upper, digit and symbol there are; what joins the words of a name is no symbol.
     pub(crate) fn classes(self) -> usize {
-        [self.lowers, self.uppers, self.digits, self.symbols].iter().filter(|&&count| count > 0).count()
+        [self.lowers, self.uppers, self.digits, self.symbols - self.joiners].iter().filter(|&&count| count > 0).count()
     }
 }
 
@@ -201,6 +204,8 @@ pub(crate) fn is_reference(value: &str) -> bool {
         || value.contains("->")
         || value.contains("&&")
         || value.contains("%s")
+        || value.contains("sha-256:")
+        || value.contains("thumbprint")
         || value.contains("...")
         || value.contains('…')
         || starts_with_any(

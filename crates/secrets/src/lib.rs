@@ -17,6 +17,7 @@ mod hit;
 mod judge;
 mod known;
 mod lines;
+mod manifest;
 mod names;
 mod pem;
 mod redact;

@@ -43,10 +43,13 @@ fn colours(bytes: &[u8], seams: &mut Vec<Seam>) {
 /// Ends of lines inside a token: after a backslash, or where a terminal or an editor wrapped.
 fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
     let mut line = 0;
+    // How long the last line was, when it was taken for one that goes on: a wrapped line is full.
+    let mut full = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
         let before = if end > line && bytes[end - 1] == b'\r' { end - 1 } else { end };
         let this = line;
         line = end + 1;
+        let width = std::mem::take(&mut full);
         if before == this || line >= bytes.len() || !bytes[before - 1].is_ascii_graphic() {
             continue;
         }
@@ -57,26 +60,42 @@ fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
             if next.is_ascii_graphic() && before >= 2 && bytes[before - 2].is_ascii_graphic() {
                 seams.push(Seam { span: before - 1..content, with: None, guess: false });
             }
-        } else if is_token(next) && is_token(bytes[before - 1]) && may_be_one(&bytes[this..before], &bytes[content..]) {
+        } else if is_token(next)
+            && is_token(bytes[before - 1])
+            && before - this >= width
+            && may_be_one(&bytes[this..before], &bytes[content..])
+            && is_no_longer(&bytes[line..], end - this)
+        {
+            full = before - this;
             seams.push(Seam { span: before..content, with: None, guess: true });
         }
     }
+}
+
+/// The line at the start of `rest` has no more than `width` bytes, give or take a character of several.
+fn is_no_longer(rest: &[u8], width: usize) -> bool {
+    rest.len() <= width + 3 || memchr::memchr(b'\n', &rest[..width + 3]).is_some()
 }
 
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"(){}[]<>,;|\\".contains(&byte)
 }
 
-/// Two halves of a token together are long and have a digit.
+/// Two halves of a token together are long and have a digit, or letters of both cases; or they are the armour of a key.
 fn may_be_one(before: &[u8], after: &[u8]) -> bool {
+    if before.starts_with(b"-----") || before.ends_with(b"-----") {
+        return true;
+    }
     let run = |byte: &&u8| byte.is_ascii_graphic();
     let left = before.iter().rev().take(MOST).take_while(run);
     let right = after.iter().take(MOST).take_while(run);
-    let (mut length, mut digit) = (0, false);
+    let (mut length, mut digits, mut uppers, mut lowers) = (0, 0, 0, 0);
     for byte in left.chain(right) {
         length += 1;
-        digit |= byte.is_ascii_digit();
-        if digit && length >= LEAST {
+        digits += usize::from(byte.is_ascii_digit());
+        uppers += usize::from(byte.is_ascii_uppercase());
+        lowers += usize::from(byte.is_ascii_lowercase());
+        if length >= LEAST && (digits > 0 || (uppers > 2 && lowers > 2)) {
             return true;
         }
     }

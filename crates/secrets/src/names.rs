@@ -221,13 +221,12 @@ pub(crate) fn classify(name: &str) -> Option<Kind> {
         "bearer",
         "cookie",
         "session",
-        "sid",
         "jwt",
         "apikey",
         "secretkey",
         "accesskey",
         "authtoken",
-        "signature",
+        "authkey",
     ]);
     let last = pass.max(secretish)?;
     if parts.words[last + 1..].iter().any(|part| AFTER.contains(&part.as_str()) || part.len() > 14) {

@@ -23,15 +23,23 @@ pub(crate) fn private_key(set: &RuleSet, text: &str, start: usize, found: &mut F
     }
 }
 
-/// Length of `-----BEGIN … PRIVATE KEY …-----`.
+/// Length of `-----BEGIN … PRIVATE KEY …-----`, which a narrow terminal may have wrapped.
 fn header(bytes: &[u8]) -> Option<usize> {
-    let line = &bytes[..bytes.len().min(80)];
     let open = b"-----BEGIN ".len();
-    let close = open + memchr::memmem::find(line.get(open..)?, b"-----")?;
-    let label = &line[open..close];
-    (label.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b' ')
-        && memchr::memmem::find(label, b"PRIVATE KEY").is_some())
-    .then_some(close + 5)
+    let mut label = Vec::with_capacity(64);
+    let mut dashes = 0;
+    for (at, &byte) in bytes.iter().enumerate().take(96).skip(open) {
+        match byte {
+            b'-' => dashes += 1,
+            b'\n' | b'\r' | b'\\' => continue,
+            b'A'..=b'Z' | b'0'..=b'9' | b' ' if dashes == 0 => label.push(byte),
+            _ => return None,
+        }
+        if dashes == 5 {
+            return memchr::memmem::find(&label, b"PRIVATE KEY").map(|_| at + 1);
+        }
+    }
+    None
 }
 
 struct Walk<'t> {
@@ -72,6 +80,27 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether more of a body, or its end, follows within what may stand between two lines.
+    fn goes_on(&self) -> bool {
+        let after = &self.bytes[self.at..(self.at + 64).min(self.bytes.len())];
+        let mut rest = after;
+        for _ in 0..3 {
+            if memchr::memmem::find(&rest[..rest.len().min(24)], b"-----").is_some() {
+                return true;
+            }
+            let skip = rest.iter().take_while(|&&b| !is_base64(b)).count();
+            let run = rest[skip..].iter().take_while(|&&b| is_base64(b)).count();
+            if run >= 16 {
+                return skip < 24;
+            }
+            if run > 6 {
+                return false;
+            }
+            rest = &rest[skip + run..];
+        }
+        false
+    }
+
     fn at_line_start(&self) -> bool {
         self.at == 0 || matches!(self.bytes[self.at - 1], b'\n')
     }
@@ -98,9 +127,8 @@ impl Walk<'_> {
         if number {
             return true;
         }
-        // The last line of the body is as short as it happens to be.
-        let after = &self.bytes[self.at..(self.at + 24).min(self.bytes.len())];
-        if !self.body.is_empty() && (memchr::memmem::find(after, b"-----").is_some() || after.len() < 4) {
+        // The last line of the body is as short as it happens to be, and so is the rest of a wrapped line.
+        if !self.body.is_empty() && (self.goes_on() || self.bytes.len() - self.at < 4) {
             self.body.push_str(&String::from_utf8_lossy(run));
             self.end = self.at;
             return true;

@@ -112,6 +112,7 @@ impl Rule {
             .map(|source| {
                 RegexBuilder::new(&format!("{anchor}(?:{source})"))
                     .unicode(false)
+                    .case_insensitive(spec.nocase)
                     .size_limit(1 << 21)
                     .build()
                     .map_err(|error| bad(error.to_string()))

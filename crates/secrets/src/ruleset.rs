@@ -36,6 +36,8 @@ pub(crate) enum Action {
     Url,
     /// `-----BEGIN`.
     Pem,
+    /// `kind: Secret`.
+    Manifest,
 }
 
 /// A compiled set of rules, shared by all threads.
@@ -127,6 +129,7 @@ fn index(rules: &[Rule]) -> Result<(Vec<String>, Vec<Vec<Action>>), Error> {
             "generic-secret" => Some(Action::Name),
             "url-credentials" => Some(Action::Url),
             "private-key" => Some(Action::Pem),
+            "kubernetes-secret" => Some(Action::Manifest),
             _ => None,
         };
         if rule.keywords.is_empty() && engine.is_none() && rule.pattern.is_some() {

@@ -114,6 +114,13 @@ fn is_sure(set: &RuleSet, view: &View, hit: &Hit) -> bool {
     if ends.len() == 1 {
         return true;
     }
+    // A quote on both sides says where it ends.
+    let bytes = view.text.as_bytes();
+    let quote = |at: Option<&u8>| at.copied().filter(|b| matches!(b, b'"' | b'\'' | b'`'));
+    let opening = hit.start.checked_sub(1).and_then(|before| quote(bytes.get(before)));
+    if opening.is_some() && opening == quote(bytes.get(hit.end)) {
+        return true;
+    }
     judge::is_random(&hit.secret)
         && ends.into_iter().all(|end| {
             let part = view.text.get(at..end).unwrap_or_default();

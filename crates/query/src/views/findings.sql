@@ -1,0 +1,15 @@
+-- `current`: found under the digest in force, at the end where the branch stands now.
+select
+  b.org, b.repo, f.session_id, f.branch, f."end", f.kind, f.digest, f.at,
+  f.finding['rule'] as rule, f.finding['severity'] as severity, f.finding['line'] as line,
+  f.finding['event_id'] as event_id, f.finding['field'] as field,
+  f.finding['start'] as span_start, f.finding['end'] as span_end,
+  f.finding['fingerprint'] as fingerprint, f.finding['detail'] as detail,
+  coalesce(f."end" = b."end" and f.digest = n.digest, false) as current
+from (select session_id, branch, "end", kind, digest, at, unnest(findings) as finding from weighed_checks) f
+left join (
+  select session_id, branch, max(org) as org, max(repo) as repo, max("end") as "end"
+  from segments group by session_id, branch
+) b on b.session_id = f.session_id and b.branch = f.branch
+left join standing n
+  on n.session_id = f.session_id and n.branch = f.branch and n."end" = f."end" and n.kind = f.kind

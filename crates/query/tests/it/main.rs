@@ -1,0 +1,7 @@
+//! Questions asked of a small lake in memory.
+
+mod guard;
+mod lake;
+mod output;
+mod queries;
+mod views;

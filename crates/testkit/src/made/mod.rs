@@ -56,7 +56,7 @@ pub fn write(dir: &Path, options: &MadeOptions) -> io::Result<Made> {
     write_with(dir, options, &Corpus::of_registry())
 }
 
-/// As [`write`], with other text.
+/// As [`write()`], with other text.
 ///
 /// # Errors
 /// Whatever the file system says.

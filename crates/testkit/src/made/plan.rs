@@ -53,7 +53,7 @@ impl Plan {
             task: of_all / REPOSITORIES,
             size,
             grades: 1 + random.below(3),
-            flips: n % 2 == 0,
+            flips: n.is_multiple_of(2),
             start_ms: FIRST_MS + (day * 86_400 + in_day) * 1000,
             random,
         }

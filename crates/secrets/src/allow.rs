@@ -127,6 +127,7 @@ fn seconds(when: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 mod tests {
     use super::*;
     use crate::Severity;

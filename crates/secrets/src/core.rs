@@ -13,9 +13,48 @@ pub(crate) struct Found {
     pub(crate) vetoes: Vec<Range<usize>>,
     /// Where the last assignment's name began, so that a name with two keywords is judged once.
     pub(crate) last_name: Option<usize>,
+    /// How often names inside one value were taken for names, so that `key=key=key=` costs no more than its length.
+    pub(crate) nested: Tries,
+    /// The same for manifests.
+    pub(crate) manifests: Tries,
+    /// The same for each rule, in one run of the characters of tokens.
+    runs: Vec<(usize, u8)>,
+}
+
+/// Attempts that overlap. A text made to slow the scan down has many; no other has more than a few.
+#[derive(Debug, Default)]
+pub(crate) struct Tries {
+    end: usize,
+    count: u8,
+}
+
+/// More overlapping attempts are not made.
+const MOST_TRIES: u8 = 12;
+
+impl Tries {
+    /// Whether an attempt that covers `span` is still to be made.
+    pub(crate) fn allow(&mut self, span: &Range<usize>) -> bool {
+        self.count = if span.start < self.end { self.count.saturating_add(1) } else { 0 };
+        self.end = self.end.max(span.end);
+        self.count < MOST_TRIES
+    }
 }
 
 impl Found {
+    /// Whether the rule is still to be tried at `at`: after a dozen failures in one unbroken run, it is not.
+    fn allow(&mut self, set: &RuleSet, rule: usize, bytes: &[u8], at: usize) -> bool {
+        if self.runs.is_empty() {
+            self.runs.resize(set.rules().len(), (usize::MAX, 0));
+        }
+        let (last, count) = &mut self.runs[rule];
+        let same = *last <= at
+            && at - *last < 4096
+            && bytes[*last..at].iter().all(|b| b.is_ascii_alphanumeric() || b"_-+/".contains(b));
+        *count = if same { count.saturating_add(1) } else { 0 };
+        *last = at;
+        *count < MOST_TRIES
+    }
+
     pub(crate) fn push(&mut self, set: &RuleSet, rule: &'static str, text: &str, span: Range<usize>, secret: String) {
         let (start, end) = (floor(text, span.start), ceil(text, span.end));
         if start < end {
@@ -37,8 +76,9 @@ pub(crate) fn find(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
             let at = candidate.start()..candidate.end();
             match action {
                 Action::Rule { rule, keyword } => {
-                    let rule = &set.rules()[usize::from(rule)];
-                    confirm(set, rule, usize::from(keyword), text, at, &mut found);
+                    let number = usize::from(rule);
+                    let rule = &set.rules()[number];
+                    confirm(set, rule, (number, usize::from(keyword)), text, at, &mut found);
                 }
                 Action::Name => generic::assignment(set, text, at, &mut found),
                 Action::Url => generic::url(set, text, at, &mut found),
@@ -53,7 +93,7 @@ pub(crate) fn find(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
     let Found { mut hits, vetoes, .. } = found;
     hits.retain(|hit| {
         let vetoed = vetoes.iter().any(|veto| veto.start < hit.end && hit.start < veto.end);
-        !(vetoed && set.standing(hit.rule).1 < 2) && !is_placeholder_at(text, hit)
+        !(is_placeholder_at(text, hit) || vetoed && set.standing(hit.rule).1 < 2)
     });
     hits
 }
@@ -65,13 +105,23 @@ fn is_placeholder_at(text: &str, hit: &Hit) -> bool {
     text[before..hit.end].match_indices("<SECRET:").any(|(at, _)| inside(before + at))
 }
 
-fn confirm(set: &RuleSet, rule: &Rule, keyword: usize, text: &str, at: Range<usize>, found: &mut Found) {
+fn confirm(
+    set: &RuleSet,
+    rule: &Rule,
+    (number, keyword): (usize, usize),
+    text: &str,
+    at: Range<usize>,
+    found: &mut Found,
+) {
     let bytes = text.as_bytes();
     if !rule.nocase && &bytes[at.clone()] != rule.keywords[keyword].as_bytes() {
         return;
     }
     let Some(pattern) = &rule.pattern else { return };
     if (rule.lead == 0 && rule.boundary && !starts_token(bytes, at.start)) || found.is_known(rule.id, at.start) {
+        return;
+    }
+    if !found.allow(set, number, bytes, at.start) {
         return;
     }
     let from = at.start.saturating_sub(rule.lead);

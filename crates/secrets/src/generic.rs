@@ -37,6 +37,9 @@ pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mu
         return;
     }
     let Ok(name) = std::str::from_utf8(&bytes[left..right]) else { return };
+    if !found.nested.allow(&(left..value.span.end)) {
+        return;
+    }
     let Some(kind) = names::classify(name) else { return };
     found.last_name = Some(left);
     if kind == Kind::Cookie {
@@ -243,11 +246,9 @@ fn cookies(set: &RuleSet, text: &str, value: Range<usize>, found: &mut Found) {
         at = span.end + 1;
         let Some(equals) = memchr::memchr(b'=', pair) else { continue };
         let span = span.start + equals + 1..span.end;
-        if let Some(secret) = text.get(span.clone()) {
-            if judge::token(secret, true) {
-                let secret = secret.to_owned();
-                found.push(set, COOKIE, text, span, secret);
-            }
+        if let Some(secret) = text.get(span.clone()).filter(|secret| judge::token(secret, true)) {
+            let secret = secret.to_owned();
+            found.push(set, COOKIE, text, span, secret);
         }
     }
 }

@@ -17,6 +17,9 @@ pub(crate) fn secret(set: &RuleSet, text: &str, at: Range<usize>, found: &mut Fo
     if text.as_bytes().get(at.end).is_some_and(u8::is_ascii_alphanumeric) {
         return;
     }
+    if !found.manifests.allow(&(at.start..at.end + REACH / 8)) {
+        return;
+    }
     let after = at.end..ceil(text, at.end + REACH);
     let before = floor(text, at.start.saturating_sub(REACH))..at.start;
     // Documents of one stream are apart.
@@ -38,7 +41,7 @@ fn entries(set: &RuleSet, text: &str, part: Range<usize>, found: &mut Found) {
         let run = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
         let end = start + bytes[start..part.end].iter().take_while(run).count();
         let value = &text[start..end];
-        if value.len() < 12 || value.len() % 4 != 0 {
+        if value.len() < 12 || !value.len().is_multiple_of(4) {
             continue;
         }
         let Ok(inner) = STANDARD.decode(value) else { continue };

@@ -288,10 +288,9 @@ impl Parts {
         let mut word = String::new();
         let mut lower = false;
         for c in name.chars() {
-            if !c.is_ascii_alphanumeric() || (lower && c.is_ascii_uppercase()) {
-                if !word.is_empty() {
-                    self.words.push(std::mem::take(&mut word));
-                }
+            let ends = !c.is_ascii_alphanumeric() || (lower && c.is_ascii_uppercase());
+            if ends && !word.is_empty() {
+                self.words.push(std::mem::take(&mut word));
             }
             if c.is_ascii_alphanumeric() {
                 word.push(c.to_ascii_lowercase());

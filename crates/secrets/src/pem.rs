@@ -58,6 +58,9 @@ impl Walk<'_> {
                 self.end = self.at + close.map_or(8, |close| 8 + close + 5);
                 return;
             }
+            if rest.starts_with(b"-----BEGIN") {
+                return;
+            }
             match byte {
                 0x1b => self.at += escape_length(rest),
                 b'\\' => self.at += escaped(rest),

@@ -137,7 +137,7 @@ impl Rule {
             checks: spec.checks,
             min_entropy: spec.min_entropy.unwrap_or(2.5),
             lead: spec.lead,
-            window: spec.window.unwrap_or(512),
+            window: spec.window.unwrap_or(if spec.lead > 0 { 128 } else { 512 }),
             boundary,
             rank: match (spec.generic, in_context) {
                 (true, _) => 0,

@@ -4,7 +4,7 @@ use crate::rule::{Rule, RuleFile};
 use crate::{Error, Severity};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 /// Part of the digest: two engines with the same rules may find different things.
@@ -47,6 +47,7 @@ pub struct RuleSet {
     digest: String,
     prefilter: AhoCorasick,
     actions: Vec<Vec<Action>>,
+    standings: HashMap<&'static str, (Severity, u8)>,
 }
 
 impl RuleSet {
@@ -85,7 +86,8 @@ impl RuleSet {
             .prefilter(false)
             .build(keywords)
             .map_err(|error| Error::Rule { rule: "prefilter".into(), reason: error.to_string() })?;
-        Ok(Self { rules, digest: format!("sha256:{}", hex::encode(hash.finalize())), prefilter, actions })
+        let standings = rules.iter().map(|rule| (rule.id, (rule.severity, rule.rank))).collect();
+        Ok(Self { standings, rules, digest: format!("sha256:{}", hex::encode(hash.finalize())), prefilter, actions })
     }
 
     /// `sha256:<hex>` over the rules' data and the engine's version.
@@ -106,13 +108,9 @@ impl RuleSet {
         &self.actions[pattern]
     }
 
-    pub(crate) fn rule(&self, id: &str) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.id == id)
-    }
-
     /// Severity and rank of the engine's own rules, which have no pattern.
     pub(crate) fn standing(&self, id: &str) -> (Severity, u8) {
-        self.rule(id).map_or((Severity::High, 0), |rule| (rule.severity, rule.rank))
+        self.standings.get(id).copied().unwrap_or((Severity::High, 0))
     }
 }
 

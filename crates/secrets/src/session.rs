@@ -3,7 +3,7 @@
 use crate::hit::{ceil, floor, merge};
 use crate::known::{KnownSecrets, Part};
 use crate::{Hit, RuleSet, scan};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// A secret is looked for over the borders of this many texts.
 const TEXTS: usize = 5;
@@ -20,6 +20,7 @@ pub struct SessionScan<'r> {
     /// The ends of the last texts of this turn.
     tails: VecDeque<Tail>,
     secrets: Vec<(&'static str, String)>,
+    learnt: HashSet<(&'static str, String)>,
     parts: Vec<Part>,
 }
 
@@ -37,7 +38,14 @@ struct Tail {
 impl<'r> SessionScan<'r> {
     /// An empty session.
     pub fn new(rules: &'r RuleSet) -> Self {
-        Self { rules, turn: None, tails: VecDeque::new(), secrets: Vec::new(), parts: Vec::new() }
+        Self {
+            rules,
+            turn: None,
+            tails: VecDeque::new(),
+            secrets: Vec::new(),
+            learnt: HashSet::new(),
+            parts: Vec::new(),
+        }
     }
 
     /// Takes the next text. Texts with the same `Some(turn)` that follow each other are looked at across their borders
@@ -66,7 +74,7 @@ impl<'r> SessionScan<'r> {
     }
 
     fn learn(&mut self, rule: &'static str, secret: &str) {
-        if !self.secrets.iter().any(|(known_rule, known)| *known_rule == rule && known == secret) {
+        if self.learnt.insert((rule, secret.to_owned())) {
             self.secrets.push((rule, secret.to_owned()));
         }
     }
@@ -76,7 +84,8 @@ impl<'r> SessionScan<'r> {
         let Some(last) = self.tails.back() else { return Vec::new() };
         let open = |byte: Option<&u8>| byte.is_some_and(|b| !b.is_ascii_whitespace());
         let in_key = last.in_key;
-        if !in_key && !(open(last.text.as_bytes().last()) && open(text.as_bytes().first())) {
+        let touch = open(last.text.as_bytes().last()) && open(text.as_bytes().first());
+        if !(in_key || touch) {
             return Vec::new();
         }
         let reach = if in_key { KEY_REACH } else { REACH };

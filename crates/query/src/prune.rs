@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::{Aggregate, Expr, Join, JoinType, LogicalPlan, Projection};
 use datafusion::optimizer::optimizer::ApplyOrder;
@@ -35,6 +35,10 @@ impl OptimizerRule for UnusedLeftJoin {
             }
             _ => return Ok(Transformed::no(plan)),
         };
+        // A subquery that is still one may name columns that no expression here does.
+        if plan.expressions().iter().any(has_subquery) {
+            return Ok(Transformed::no(plan));
+        }
         let Some(left) = without_unused(input, &used) else { return Ok(Transformed::no(plan)) };
         match plan {
             LogicalPlan::Projection(projection) => {
@@ -53,6 +57,14 @@ fn columns(exprs: &[Expr]) -> Vec<Column> {
     exprs.iter().flat_map(|expr| expr.column_refs().into_iter().cloned()).collect()
 }
 
+fn has_subquery(expr: &Expr) -> bool {
+    let is_one = |e: &Expr| {
+        matches!(e, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_))
+    };
+    // An expression that cannot be walked is taken for one that holds a subquery.
+    expr.exists(|e| Ok(is_one(e))).unwrap_or(true)
+}
+
 fn without_unused(plan: &LogicalPlan, used: &[Column]) -> Option<Arc<LogicalPlan>> {
     let LogicalPlan::Join(join) = plan else { return None };
     if join.join_type != JoinType::Left || used.iter().any(|column| join.right.schema().has_column(column)) {
@@ -68,6 +80,8 @@ fn right_keys(join: &Join) -> Option<Vec<Column>> {
 /// Whether no two rows agree on these columns: they hold all that the rows below were grouped by.
 fn unique_by(plan: &LogicalPlan, keys: &[Column]) -> bool {
     match plan {
+        // Grouping sets give several rows a key.
+        LogicalPlan::Aggregate(a) if a.group_expr.iter().any(|e| matches!(e, Expr::GroupingSet(_))) => false,
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.iter().enumerate().all(|(i, _)| {
             let (qualifier, field) = aggregate.schema.qualified_field(i);
             keys.contains(&Column::new(qualifier.cloned(), field.name()))

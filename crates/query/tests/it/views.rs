@@ -235,3 +235,22 @@ async fn what_asks_for_no_check_and_no_retraction_reads_segments_only() {
     let all = plan("explain select flags from sessions").await;
     assert!(scans(&all, "checks") && scans(&all, "events"), "{all}");
 }
+
+#[tokio::test]
+async fn a_join_that_multiplies_rows_or_is_asked_for_stays() {
+    let query = lake();
+    for (right, n) in [
+        ("(select session_id from segments group by grouping sets ((session_id), (session_id, branch)))", 14),
+        ("(select session_id from segments)", 10),
+        ("(select session_id, branch from segments group by session_id, branch)", 8),
+        ("(select session_id from segments group by session_id)", 6),
+        ("(select session_id, max(k) as k from segments group by session_id having max(k) > 3)", 6),
+    ] {
+        let sql = format!("select count(*) as n from sessions s left join {right} r on r.session_id = s.session_id");
+        assert_eq!(rows(&query, &sql).await, [json!({"n": n})], "{right}");
+    }
+    let correlated = "select session_id, (select count(*) from checks c where c.result = s.outcome) as n \
+                      from sessions s where branch = 0 order by 1";
+    let counts: Vec<_> = rows(&query, correlated).await.iter().map(|row| row["n"].clone()).collect();
+    assert_eq!(counts, [3, 2, 3, 0, 2]);
+}

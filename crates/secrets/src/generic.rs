@@ -52,7 +52,12 @@ pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mu
         Kind::Strong => judge::token(secret, true),
         Kind::Weak => judge::token(secret, false) && secret.len() >= 20,
         Kind::Key => {
-            quoted && secret.len() >= 24 && judge::token(secret, false) && judge::Shape::of(secret).classes() >= 3
+            // In a query, `key` is the name of nothing else.
+            let query = left.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
+            (quoted || query)
+                && secret.len() >= 24
+                && judge::token(secret, false)
+                && judge::Shape::of(secret).classes() >= 3
         }
         Kind::Cookie => false,
     };
@@ -136,6 +141,11 @@ fn value_after(bytes: &[u8], name: usize, right: usize) -> Option<Value> {
                 .then(|| value_at(bytes, at, Style::Assigned))?
         }),
         b'v' | b'V' if closing.is_some() => neighbour(bytes, at),
+        b'i' if at > blank && bytes[at..].starts_with(b"is ") => {
+            let value = value_at(bytes, at + 3, Style::Assigned)?;
+            // In prose, a value is marked as one.
+            value.quoted.then_some(value)
+        }
         _ if at > blank && closing.is_none() => value_at(bytes, at, Style::Flag),
         _ => None,
     }
@@ -191,7 +201,7 @@ fn value_at(bytes: &[u8], at: usize, style: Style) -> Option<Value> {
             && !matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'>' | b'|' | b'\\' | b'&')
     });
     // A `&` separates in a query only; elsewhere it is part of a password.
-    (end >= start + 6).then_some(Value { span: start..end, quoted: false, style })
+    (end >= start + 5).then_some(Value { span: start..end, quoted: false, style })
 }
 
 /// The quote that closes: after as many backslashes as the opening one, on the same line.

@@ -194,8 +194,9 @@ fn is_run(lower: &str) -> bool {
 
 /// Something that stands for a value that is elsewhere, or that is no value: `${X}`, `a.b.c`, `f(x)`, `%s`, a type.
 pub(crate) fn is_reference(value: &str) -> bool {
-    let pairs = [("{", "}"), ("<", ">"), ("(", ")"), ("[", "]"), ("%", "%")];
-    value.starts_with(['$', '%', '@', '&', '*', '#', '\\'])
+    let pairs = [("{", "}"), ("<", ">"), ("(", ")"), ("[", "]")];
+    let sigil = value.strip_prefix(['$', '%', '@', '&', '*', '#', '\\']);
+    sigil.is_some_and(is_name_like)
         || pairs.iter().any(|(open, close)| value.find(open).is_some_and(|at| value[at + 1..].contains(close)))
         || value.contains("${")
         || value.contains("{{")
@@ -256,6 +257,18 @@ pub(crate) fn is_reference(value: &str) -> bool {
         )
 }
 
+/// What may stand after a `$`: a name, or the bracket of an expression.
+fn is_name_like(rest: &str) -> bool {
+    rest.starts_with(['{', '(', '['])
+        || rest.trim_end_matches('%').bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
+            && surprise(rest) < 4.6
+}
+
+/// Letters of both cases, mixed as no name mixes them. Random values without a digit are rare but there.
+fn is_random_letters(value: &str, shape: Shape) -> bool {
+    shape.uppers > 1 && shape.lowers > 1 && value.len() >= 10 && surprise(value) >= 5.2 && entropy(value) >= 2.8
+}
+
 fn starts_with_any(value: &str, starts: &[&str]) -> bool {
     starts.iter().any(|start| value.starts_with(start))
 }
@@ -293,27 +306,35 @@ pub(crate) fn password(value: &str, quoted: bool) -> bool {
     if is_reference(value) || is_placeholder(value) || is_path(value) || is_uuid(value) || is_version(value) {
         return false;
     }
-    let odd = value.bytes().filter(|b| b"\\|^;,<>(){}[]\"'`".contains(b)).count();
+    if beside_percents(value) < 7 {
+        return false;
+    }
+    let odd = value.bytes().filter(|b| b"\\|;,<>(){}[]\"'`".contains(b)).count();
     if odd > usize::from(quoted) || !shape.mixed() {
-        // Without a digit, only something that no word is.
-        return odd == 0
-            && shape.symbols <= 2
-            && value.len() >= 16
-            && shape.lowers * shape.uppers > 0
-            && surprise(value) >= 5.2;
+        return odd == 0 && is_random_letters(value, shape);
+    }
+    if is_hex(value) {
+        return value.len() >= 12 && shape.digits > 2 && shape.lowers + shape.uppers > 2 && entropy(value) >= 2.5;
     }
     match shape.classes() {
         4 => entropy(value) >= 2.8 && surprise(value) >= 3.9,
-        3 if shape.uppers > 0 => entropy(value) >= 2.9 && surprise(value) >= if shape.symbols > 0 { 4.4 } else { 4.6 },
+        3 if shape.uppers > 0 => entropy(value) >= 2.7 && surprise(value) >= if shape.symbols > 0 { 4.4 } else { 4.6 },
         3 => entropy(value) >= 2.9 && surprise(value) >= 4.5 && shape.digits > 1,
         _ => is_random(value) && shape.digits > 1 && (value.len() >= 10 || surprise(value) >= 5.0),
     }
 }
 
+/// How many bytes there are beside escapes such as `%5B`, which look random and are not.
+fn beside_percents(value: &str) -> usize {
+    let bytes = value.as_bytes();
+    let escapes = bytes.windows(3).filter(|w| w[0] == b'%' && w[1].is_ascii_hexdigit() && w[2].is_ascii_hexdigit());
+    value.len() - (3 * escapes.count()).min(value.len())
+}
+
 /// The password of a URL: the place says what it is, so less is asked of the value.
 pub(crate) fn url_password(value: &str) -> bool {
     let shape = Shape::of(value);
-    value.len() >= 6
+    beside_percents(value) >= 6
         && value.len() <= 256
         && shape.spaces == 0
         && !is_reference(value)
@@ -344,7 +365,7 @@ pub(crate) fn token(value: &str, strong: bool) -> bool {
             && entropy(value) > 2.8;
     }
     let core = value.trim_end_matches('=');
-    shape.mixed() && is_random(core) && has_random_part(core) && !is_version(value)
+    (shape.mixed() || is_random_letters(core, shape)) && is_random(core) && has_random_part(core) && !is_version(value)
 }
 
 /// Identifiers with numbers in them are surprising on the whole only; a secret has a long part that is.

@@ -157,3 +157,37 @@ fn a_prefix_at_the_end_of_a_cut_value() {
 fn a_wrong_checksum_is_nothing_at_all() {
     assert!(hits(&expand("GITHUB_TOKEN=ghp_{an:36}", 3)).is_empty());
 }
+
+#[test]
+fn nothing_of_a_token_is_left() {
+    let rules = RuleSet::builtin();
+    let chunks = |text: &str, width: usize, with: &str| {
+        text.as_bytes()
+            .chunks(width)
+            .map(|part| String::from_utf8_lossy(part).into_owned())
+            .collect::<Vec<_>>()
+            .join(with)
+    };
+    for seed in 0..30 {
+        for kind in ["{github:ghp_}", "{jwt}", "sk_live_{an:40}", "glpat-{an:20}"] {
+            let token = expand(kind, seed);
+            let text = format!("export TOKEN={token} && echo done\n");
+            let forms = [
+                json(&json(&text)),
+                format!("aa {} bb", base64(&text)),
+                hex::encode(&text),
+                chunks(&text, 40, "\n"),
+                chunks(&text, 24, "\\\n"),
+                chunks(&text, 7, "\x1b[1m"),
+                format!("+{}", chunks(&text, 50, "\n+")),
+            ];
+            for form in forms {
+                let clean =
+                    lake_secrets::redact(&form, &scan(rules, &form, false), |hit| format!("<SECRET:{}:1>", hit.rule));
+                for part in [&token[..6], &token[token.len() - 6..], &token[token.len() / 2..token.len() / 2 + 6]] {
+                    assert!(!clean.contains(part), "{part} of {form:?} is left in {clean:?}");
+                }
+            }
+        }
+    }
+}

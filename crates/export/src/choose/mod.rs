@@ -1,0 +1,13 @@
+//! Who is in, who is not, and why.
+
+mod across;
+mod pairs;
+mod reason;
+mod select;
+mod sets;
+
+pub(crate) use across::{Everyone, everyone};
+pub(crate) use pairs::{Pair, pairs};
+pub use reason::Reason;
+pub(crate) use select::{needed, selected};
+pub(crate) use sets::{Excluded, candidates};

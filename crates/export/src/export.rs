@@ -1,0 +1,248 @@
+//! The export from end to end.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use lake_secrets::RuleSet;
+use lake_store::{Branch, Catalog};
+use rayon::prelude::*;
+
+use crate::choose::{Everyone, everyone, needed, selected};
+use crate::dialect::trl::write_member;
+use crate::examine::{Bench, examine};
+use crate::facts::Facts;
+use crate::output::{
+    CorrectionsUsed, FileEntry, Folder, LakeVersion, Manifest, RequestEntry, Signatures, ToolsEntry, TrustUsed, card,
+    dpo, refuse_existing, sft, to_json,
+};
+use crate::plan::{Plan, plan};
+use crate::rows::{Rows, Written};
+use crate::secrets::Guard;
+use crate::spill::Spill;
+use crate::tools::{Shapes, sha256_hex};
+use crate::{Error, Out, Progress, Report, Request, Result, Scans, Set, Source, Step, TrainAfterFail};
+
+/// Branches over this size are read one at a time, bytes: memory must not grow with the number of threads.
+const LARGE_BYTES: u64 = 16 << 20;
+
+/// Writes training sets from the branches of a catalog.
+///
+/// Runs on rayon's current pool; what comes out does not depend on its size, nor on the order of the branches. `scans`
+/// are the newest secret checks under the rules in force: a clean one of the whole branch saves the scan.
+///
+/// # Errors
+/// Whatever fails, what stood at the output's place stands there still, and nothing else is left behind.
+pub fn export(
+    catalog: &Catalog,
+    scans: &Scans,
+    source: &dyn Source,
+    request: &Request,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Report> {
+    if request.require_signature && request.trust.is_none() {
+        return Err(Error::NoTrust);
+    }
+    if request.train_after_fail == TrainAfterFail::Last {
+        return Err(Error::LastWithoutTemplate);
+    }
+    let Out::Folder(out) = &request.out;
+    let folder = if request.dry_run {
+        refuse_existing(out, request.force)?;
+        None
+    } else {
+        Some(Folder::create(out, request.force)?)
+    };
+    let spill = folder.as_ref().map(|folder| Spill::create(folder.path())).transpose()?;
+    let guard = Guard { rules: RuleSet::builtin(), allow: request.allow.as_ref(), on_secret: request.on_secret };
+    let bench = Bench { request, guard, shapes: &Shapes::default(), spill: spill.as_ref() };
+    let selected = selected(catalog, request);
+    let reader = Reader { catalog, scans, source, bench: &bench, progress, stop };
+    let facts = reader.read(&selected)?;
+
+    let everyone = everyone(catalog, &facts, request);
+    let plan = plan(catalog, &facts, &selected, &everyone, &guard, request)?;
+    let rows = Rows { catalog, facts: &facts, plan: &plan, spill: spill.as_ref(), progress, stop };
+    let mut written = Vec::new();
+    for set in request.sets() {
+        written.push((set, rows.write(set, folder.as_ref().map(Folder::path))?));
+    }
+    let manifest = manifest(catalog, &plan, everyone.corrections, &guard, request, &written);
+    finish(folder, manifest, &exclusions(catalog, &plan, &everyone), written, out)
+}
+
+struct Reader<'e> {
+    catalog: &'e Catalog,
+    scans: &'e Scans,
+    source: &'e dyn Source,
+    bench: &'e Bench<'e>,
+    progress: &'e (dyn Fn(Progress) + Sync),
+    stop: &'e AtomicBool,
+}
+
+impl Reader<'_> {
+    /// Facts in the catalog's order, None where nothing had to be read.
+    fn read(&self, selected: &[bool]) -> Result<Vec<Option<Facts>>> {
+        let needed = needed(self.catalog, selected, self.bench.request);
+        let orders = orders(self.catalog);
+        let total = needed.iter().filter(|is_needed| **is_needed).count() as u64;
+        let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        let large = Mutex::new(());
+        let one = |i: usize, branch: &Branch| {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            // Held while a large branch is in memory.
+            let _alone = (branch.end() > LARGE_BYTES).then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
+            let order = orders.get(branch.session_id.as_str()).copied().unwrap_or(0);
+            let scan = self.scans.get(&(branch.session_id.clone(), branch.branch));
+            let facts = examine(self.bench, self.source, branch, order, scan, selected[i])?;
+            let bytes = bytes.fetch_add(branch.end(), Ordering::Relaxed) + branch.end();
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            (self.progress)(Progress { step: Step::Read, done, total, bytes });
+            Ok(facts)
+        };
+        let branches = self.catalog.branches.par_iter().enumerate().with_max_len(1);
+        branches.map(|(i, branch)| needed[i].then(|| one(i, branch)).transpose()).collect()
+    }
+}
+
+/// For each session the first batch that held any of it.
+fn orders(catalog: &Catalog) -> HashMap<&str, u64> {
+    let mut orders: HashMap<&str, u64> = HashMap::new();
+    for branch in &catalog.branches {
+        let k = branch.segments.first().map_or(0, |segment| segment.k);
+        orders.entry(&branch.session_id).and_modify(|first| *first = k.min(*first)).or_insert(k);
+    }
+    orders
+}
+
+fn manifest(
+    catalog: &Catalog,
+    plan: &Plan,
+    corrections: (u64, u64),
+    guard: &Guard<'_>,
+    request: &Request,
+    written: &[(Set, Written)],
+) -> Manifest {
+    let mut key_ids: Vec<String> =
+        written.iter().flat_map(|(_, w)| &w.exported).flat_map(|row| row.key_ids.iter().cloned()).collect();
+    key_ids.sort_unstable();
+    key_ids.dedup();
+    let signatures = match &request.trust {
+        Some(trust) => Signatures::Yes(TrustUsed { trust_digest: trust.digest().to_owned(), key_ids }),
+        None => Signatures::No,
+    };
+    let tools = plan.tools.all().map(|(harness, text)| ToolsEntry {
+        harness: harness.map(|(name, _)| name.clone()),
+        version: harness.map(|(_, version)| version.clone()),
+        sha256: sha256_hex(text),
+    });
+    Manifest {
+        version: 1,
+        code_version: request.code_version.clone(),
+        lake: LakeVersion { k: catalog.k, record_sha256: catalog.record_sha256.clone() },
+        request: RequestEntry::of(request),
+        rules_digest: guard.rules.digest().to_owned(),
+        allow_digest: request.allow.as_ref().map(|allow| allow.list.digest().to_owned()),
+        signatures,
+        negatives: "unproven",
+        mask: "not_enforced",
+        corrections: CorrectionsUsed { counted: corrections.0, refused: corrections.1 },
+        tools: tools.collect(),
+        sets: written.iter().map(|(set, written)| (set.as_str(), written.counts.clone())).collect(),
+        files: written.iter().filter_map(|(_, written)| written.file.clone()).collect(),
+    }
+}
+
+/// The files beside the rows, the manifest, and the folder into its place.
+fn finish(
+    folder: Option<Folder>,
+    mut manifest: Manifest,
+    exclusions: &str,
+    written: Vec<(Set, Written)>,
+    out: &Path,
+) -> Result<Report> {
+    if let Some(folder) = &folder {
+        let mut beside = vec![("README.md", card(&manifest)), ("exclusions.jsonl", exclusions.to_owned())];
+        for (set, written) in written.iter().filter(|(_, written)| written.file.is_some()) {
+            beside.push(match set {
+                Set::Sft => ("trl-sft.yaml", sft(written.longest)),
+                Set::Preference => ("trl-dpo.yaml", dpo(written.longest)),
+            });
+        }
+        for (name, text) in beside {
+            manifest.files.push(put(folder.path(), name, &text)?);
+        }
+        manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    let text = to_json(&manifest)?;
+    if let Some(folder) = folder {
+        put(folder.path(), "manifest.json", &text)?;
+        folder.finish()?;
+    }
+    let warnings = warnings(&manifest);
+    let rows = written.into_iter().flat_map(|(_, written)| written.exported).collect();
+    Ok(Report { manifest_sha256: sha256_hex(&text), manifest, rows, out: out.to_owned(), warnings })
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> Result<FileEntry> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(Error::io("writing", &path))?;
+    // Of these files only that of the exclusions has lines, and none of them is a row.
+    Ok(FileEntry { path: name.to_owned(), sha256: sha256_hex(text), bytes: text.len() as u64, rows: 0 })
+}
+
+fn warnings(manifest: &Manifest) -> Vec<String> {
+    let mut out = Vec::new();
+    if matches!(manifest.signatures, Signatures::No) {
+        out.push("signatures were not judged: there is no trust file".to_owned());
+    }
+    for (set, counts) in &manifest.sets {
+        if counts.rows == 0 {
+            out.push(format!("the {set} set has no rows"));
+        }
+        for gone in ["purged", "damaged"] {
+            if let Some(n) = counts.excluded.get(gone) {
+                out.push(format!("{n} sessions are not in the {set} set because their bytes are {gone}"));
+            }
+        }
+    }
+    if manifest.corrections.refused > 0 {
+        let n = manifest.corrections.refused;
+        out.push(format!("{n} retractions do not count: their sources may not retract those sessions"));
+    }
+    out
+}
+
+/// `exclusions.jsonl`.
+fn exclusions(catalog: &Catalog, plan: &Plan, everyone: &Everyone) -> String {
+    let mut out = String::new();
+    for (set, excluded) in &plan.excluded {
+        for one in excluded {
+            let branch = &catalog.branches[one.branch];
+            out.push_str("{\"set\":\"");
+            out.push_str(set.as_str());
+            out.push('"');
+            write_member(&mut out, "session_id", Some(&branch.session_id));
+            out.push_str(&format!(",\"branch\":{}", branch.branch));
+            write_member(&mut out, "reason", Some(one.reason.as_str()));
+            let flags: Vec<&str> = everyone.flags[one.branch].iter().map(|(flag, _)| flag.as_str()).collect();
+            let mut named: Vec<&str> = Vec::new();
+            flags.into_iter().for_each(|flag| if !named.contains(&flag) { named.push(flag) });
+            out.push_str(",\"flags\":[");
+            for (i, flag) in named.iter().enumerate() {
+                out.push_str(if i == 0 { "\"" } else { ",\"" });
+                out.push_str(flag);
+                out.push('"');
+            }
+            out.push(']');
+            write_member(&mut out, "step", one.step);
+            out.push_str("}\n");
+        }
+    }
+    out
+}

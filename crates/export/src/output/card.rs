@@ -1,0 +1,84 @@
+//! `README.md`: the dataset card.
+
+use std::fmt::Write;
+
+use super::{Manifest, Signatures};
+
+/// What the card says beyond the manifest.
+pub(crate) fn card(manifest: &Manifest) -> String {
+    let mut out = String::from("---\n");
+    let with_rows = || manifest.sets.iter().filter(|(_, counts)| counts.rows > 0);
+    if with_rows().next().is_some() {
+        out.push_str("configs:\n");
+    }
+    for (set, _) in with_rows() {
+        out.push_str("- config_name: ");
+        out.push_str(set);
+        out.push_str("\n  data_files:\n  - split: train\n    path: ");
+        out.push_str(set);
+        out.push_str("/train-*.jsonl\n");
+    }
+    out.push_str("---\n\n# Training sets of coding agents\n\n");
+    // Writing to a string cannot fail.
+    let _ = write!(
+        out,
+        "Sessions of coding agents whose work an oracle graded with hidden tests: they failed before it and passed after.\n\
+         Written from version {} of a trace lake. `manifest.json` says by which rules, keys and flags;\n\
+         `exclusions.jsonl` lists every session that was left out, once per set, and why.\n\n\
+         ## Counts\n\n| set | sessions in the selection | used | left out | rows |\n|---|---|---|---|---|\n",
+        manifest.lake.k
+    );
+    for (set, counts) in &manifest.sets {
+        let out_of_it: u64 = counts.excluded.values().sum();
+        let _ = writeln!(out, "| {set} | {} | {} | {out_of_it} | {} |", counts.selected, counts.used, counts.rows);
+    }
+    for (set, counts) in manifest.sets.iter().filter(|(_, counts)| !counts.excluded.is_empty()) {
+        let reasons: Vec<String> = counts.excluded.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let _ = write!(out, "\nLeft out of {set}: {}.\n", reasons.join(", "));
+    }
+    if let Some(pairs) = manifest.sets.get("preference").and_then(|counts| counts.pairs) {
+        let rows = manifest.sets.get("preference").map_or(0, |counts| counts.rows);
+        let _ = write!(
+            out,
+            "\nOf {rows} pairs the chosen side is the longer one in {}, the rejected one in {}.\n",
+            pairs.chosen_longer, pairs.rejected_longer
+        );
+        if pairs.other_prompt > 0 {
+            let _ = writeln!(
+                out,
+                "In {} of them the rejected session had another prompt; the chosen one's stands in the row.",
+                pairs.other_prompt
+            );
+        }
+    }
+    out.push_str("\n## Limits\n\n");
+    limits(&mut out, manifest);
+    out
+}
+
+fn limits(out: &mut String, manifest: &Manifest) {
+    if let Signatures::No = manifest.signatures {
+        out.push_str(
+            "- Signatures were not judged: there was no trust file. Whoever can write to a trace can put it here.\n",
+        );
+    }
+    if manifest.sets.contains_key("sft") {
+        out.push_str(
+            "- Mask not enforced. Each message says in `train` whether the model may learn it; TRL has no such flag, and no\n  \
+             chat template that would hold it was asked for. `assistant_only_loss` in `trl-sft.yaml` needs a template that\n  \
+             marks the assistant's words, and then trains all of them.\n",
+        );
+    }
+    if manifest.sets.contains_key("preference") {
+        out.push_str(
+            "- TRL's DPO scores tool and user tokens of both sides as if the model had written them.\n\
+             - Negatives are unproven: a session that lost its last PASS looks like one, and no ledger was asked.\n",
+        );
+    }
+    out.push_str(
+        "- `tools` is what the calls in these rows show, or the file that was given: not what the harness told the model.\n\
+         - Events of sub-agents are left out.\n\
+         - `max_length` in the configurations is a guess from bytes, not a count of tokens.\n\
+         - Secrets are looked for by rules; what no rule knows is not found.\n",
+    );
+}

@@ -1,0 +1,16 @@
+//! The files of a set.
+
+mod card;
+mod folder;
+mod manifest;
+mod sink;
+mod trainer;
+
+pub(crate) use card::card;
+pub(crate) use folder::{Folder, refuse_existing};
+pub use manifest::{
+    CorrectionsUsed, FileEntry, LakeVersion, Manifest, PairCounts, RequestEntry, SetCounts, Signatures, ToolsEntry, TrustUsed,
+};
+pub(crate) use manifest::to_json;
+pub(crate) use sink::{Block, write_file};
+pub(crate) use trainer::{dpo, sft};

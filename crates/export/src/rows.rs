@@ -1,0 +1,262 @@
+//! Writes the rows of a plan in their order.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lake_store::{Branch, Catalog};
+use lake_trace::json::write_str;
+
+use crate::choose::Pair;
+use crate::dialect::trl;
+use crate::facts::{Facts, Judgement, Row};
+use crate::output::{Block, FileEntry, PairCounts, SetCounts, write_file};
+use crate::plan::Plan;
+use crate::spill::{Frames, Spill};
+use crate::tools::Harness;
+use crate::{Error, ExportedRow, Progress, Result, Set, Step};
+
+/// What rows are written from.
+pub(crate) struct Rows<'e> {
+    pub(crate) catalog: &'e Catalog,
+    pub(crate) facts: &'e [Option<Facts>],
+    pub(crate) plan: &'e Plan,
+    pub(crate) spill: Option<&'e Spill>,
+    pub(crate) progress: &'e (dyn Fn(Progress) + Sync),
+    pub(crate) stop: &'e AtomicBool,
+}
+
+/// What was written of a set.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// None without rows, and in a dry run.
+    pub(crate) file: Option<FileEntry>,
+    pub(crate) exported: Vec<ExportedRow>,
+    pub(crate) counts: SetCounts,
+    /// Bytes of the longest row as JSON.
+    pub(crate) longest: u64,
+}
+
+/// A branch that is in a row.
+struct Used<'e> {
+    branch: &'e Branch,
+    judgement: &'e Judgement,
+    row: &'e Row,
+}
+
+impl<'e> Rows<'e> {
+    fn used(&self, i: usize) -> Result<Used<'e>> {
+        match &self.facts[i] {
+            Some(Facts::Read(judgement)) => {
+                let row = judgement.row.as_ref().ok_or(Error::Thread)?;
+                Ok(Used { branch: &self.catalog.branches[i], judgement, row })
+            }
+            // The plan takes only what was read.
+            _ => Err(Error::Thread),
+        }
+    }
+
+    /// Writes a set into `folder`; None: counts it only.
+    pub(crate) fn write(&self, set: Set, folder: Option<&Path>) -> Result<Written> {
+        let rows = match set {
+            Set::Sft => self.plan.sft.iter().map(|i| Ok(vec![self.used(*i)?])).collect::<Result<Vec<_>>>()?,
+            Set::Preference => self.plan.pairs.iter().map(|pair| self.pair(*pair)).collect::<Result<Vec<_>>>()?,
+        };
+        let order = call_first(&rows);
+        let mut written = Written { counts: self.counts(set, rows.len()), ..Written::default() };
+        for (number, row) in (0..).zip(&order) {
+            written.exported.extend(rows[*row].iter().map(|part| part.exported(set, number)));
+        }
+        let (Some(folder), Some(spill), false) = (folder, self.spill, rows.is_empty()) else { return Ok(written) };
+        let name = format!("{}/train-00000-of-00001.jsonl", set.as_str());
+        let mut tools = Tools { plan: self.plan, escaped: BTreeMap::new() };
+        let longest = &mut written.longest;
+        let file = write_file(folder, &name, |block| {
+            let mut bytes = 0;
+            for (done, row) in (1..).zip(&order) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(Error::Stopped);
+                }
+                let mut writer = Writer { block, spill, bytes: 0 };
+                match rows[*row].as_slice() {
+                    [chosen, rejected] => writer.pair(chosen, rejected, &mut tools)?,
+                    parts => parts.iter().try_for_each(|used| writer.session(used, &mut tools))?,
+                }
+                *longest = writer.bytes.max(*longest);
+                bytes += writer.bytes;
+                (self.progress)(Progress { step: Step::Write, done, total: order.len() as u64, bytes });
+            }
+            Ok(order.len() as u64)
+        })?;
+        written.file = Some(file);
+        Ok(written)
+    }
+
+    fn pair(&self, pair: Pair) -> Result<Vec<Used<'e>>> {
+        Ok(vec![self.used(pair.chosen)?, self.used(pair.rejected)?])
+    }
+
+    fn counts(&self, set: Set, rows: usize) -> SetCounts {
+        let mut excluded = BTreeMap::new();
+        for one in self.plan.excluded.get(&set).into_iter().flatten() {
+            *excluded.entry(one.reason.as_str()).or_default() += 1;
+        }
+        let used = self.plan.used(set).len() as u64;
+        let pairs = (set == Set::Preference).then(|| self.pair_counts());
+        SetCounts { selected: self.plan.selected, used, excluded, rows: rows as u64, pairs }
+    }
+
+    fn pair_counts(&self) -> PairCounts {
+        let mut counts = PairCounts::default();
+        for pair in &self.plan.pairs {
+            let (Ok(chosen), Ok(rejected)) = (self.used(pair.chosen), self.used(pair.rejected)) else { continue };
+            counts.chosen_longer += u64::from(chosen.row.length > rejected.row.length);
+            counts.rejected_longer += u64::from(rejected.row.length > chosen.row.length);
+            counts.other_prompt += u64::from(chosen.row.prompt != rejected.row.prompt);
+        }
+        counts
+    }
+}
+
+impl Used<'_> {
+    fn exported(&self, set: Set, row: u64) -> ExportedRow {
+        ExportedRow {
+            set: set.as_str(),
+            row,
+            session_id: self.branch.session_id.clone(),
+            branch: self.branch.branch,
+            end: self.judgement.evidence.as_ref().map_or(0, |evidence| evidence.prefix_end),
+            key_ids: self.judgement.key_ids.clone(),
+        }
+    }
+}
+
+/// The rows in order, but first the first one with a call on every side, else on some: loaders infer types from it.
+fn call_first(rows: &[Vec<Used<'_>>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let all = rows.iter().position(|parts| parts.iter().all(|used| used.row.has_call));
+    let first = all.or_else(|| rows.iter().position(|parts| parts.iter().any(|used| used.row.has_call)));
+    if let Some(first) = first {
+        order[..=first].rotate_right(1);
+    }
+    order
+}
+
+/// The `tools` column, escaped once for each harness.
+struct Tools<'e> {
+    plan: &'e Plan,
+    escaped: BTreeMap<&'e Harness, String>,
+}
+
+impl<'e> Tools<'e> {
+    fn of(&mut self, used: &Used<'e>) -> &str {
+        let harness = &used.judgement.origin.harness;
+        self.escaped.entry(harness).or_insert_with(|| {
+            let mut out = String::new();
+            write_str(&mut out, self.plan.tools.of(harness));
+            out
+        })
+    }
+}
+
+struct Writer<'w> {
+    block: &'w mut Block,
+    spill: &'w Spill,
+    /// Bytes of the row so far.
+    bytes: u64,
+}
+
+impl<'w> Writer<'w> {
+    fn session<'e>(&mut self, used: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
+        self.put("{\"messages\":[");
+        let mut frames = self.frames(used)?;
+        self.messages(&mut frames, usize::MAX, true)?;
+        let mut rest = String::from("],\"tools\":");
+        rest.push_str(tools.of(used));
+        let origin = &used.judgement.origin;
+        trl::write_member(&mut rest, "session_id", Some(&used.branch.session_id));
+        trl::write_member(&mut rest, "task_id", origin.task_id.as_deref());
+        trl::write_member(&mut rest, "repo", origin.repo.as_deref());
+        trl::write_member(&mut rest, "metadata", Some(&used.row.metadata));
+        rest.push_str("}\n");
+        self.put(&rest);
+        self.block.pass_on()
+    }
+
+    fn pair<'e>(&mut self, chosen: &Used<'e>, rejected: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
+        self.put("{\"prompt\":[");
+        let mut frames = self.frames(chosen)?;
+        self.messages(&mut frames, chosen.row.prompt_turns, false)?;
+        self.put("],\"chosen\":[");
+        self.messages(&mut frames, usize::MAX, false)?;
+        self.put("],\"rejected\":[");
+        let mut frames = self.frames(rejected)?;
+        self.skip(&mut frames, rejected.row.prompt_turns)?;
+        self.messages(&mut frames, usize::MAX, false)?;
+        let mut rest = String::from("],\"tools\":");
+        rest.push_str(tools.of(chosen));
+        trl::write_member(&mut rest, "task_id", chosen.judgement.origin.task_id.as_deref());
+        trl::write_member(&mut rest, "chosen_session_id", Some(&chosen.branch.session_id));
+        trl::write_member(&mut rest, "rejected_session_id", Some(&rejected.branch.session_id));
+        trl::write_member(&mut rest, "metadata", Some(&pair_metadata(chosen, rejected)));
+        rest.push_str("}\n");
+        self.put(&rest);
+        self.block.pass_on()
+    }
+
+    fn frames(&self, used: &Used<'_>) -> Result<Frames<'w>> {
+        let spill = self.spill;
+        // A row that is used was rendered.
+        used.row.span.map(|span| spill.frames(span)).ok_or(Error::Thread)
+    }
+
+    fn put(&mut self, text: &str) {
+        self.bytes += text.len() as u64;
+        self.block.bytes().extend_from_slice(text.as_bytes());
+    }
+
+    /// At most `most` messages, closed and with commas between.
+    fn messages(&mut self, frames: &mut Frames<'_>, most: usize, has_mask: bool) -> Result<()> {
+        for number in 0..most {
+            let out = self.block.bytes();
+            let before = out.len();
+            if number > 0 {
+                out.push(b',');
+            }
+            let Some(train) = frames.next_into(out).map_err(reading)? else {
+                out.truncate(before);
+                return Ok(());
+            };
+            out.extend_from_slice(trl::close_message(has_mask.then_some(train)).as_bytes());
+            self.bytes += (out.len() - before) as u64;
+            self.block.pass_on()?;
+        }
+        Ok(())
+    }
+
+    fn skip(&self, frames: &mut Frames<'_>, turns: usize) -> Result<()> {
+        let mut unused = Vec::new();
+        for _ in 0..turns {
+            unused.clear();
+            frames.next_into(&mut unused).map_err(reading)?;
+        }
+        Ok(())
+    }
+}
+
+fn reading(source: std::io::Error) -> Error {
+    Error::io("reading back", "a temporary file")(source)
+}
+
+fn pair_metadata(chosen: &Used<'_>, rejected: &Used<'_>) -> String {
+    let mut out = String::from("{\"chosen\":");
+    out.push_str(&chosen.row.metadata);
+    out.push_str(",\"rejected\":");
+    out.push_str(&rejected.row.metadata);
+    trl::write_member(&mut out, "repo", chosen.judgement.origin.repo.as_deref());
+    if chosen.row.prompt != rejected.row.prompt {
+        trl::write_member(&mut out, "prompt_of", Some("chosen"));
+    }
+    out.push('}');
+    out
+}

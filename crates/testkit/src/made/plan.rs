@@ -68,7 +68,9 @@ impl Plan {
     pub(super) fn task(&self) -> Task {
         let organisation = ORGANISATIONS[self.organisation()];
         let repo = format!("github.com/{organisation}/service-{:02}", self.repository);
-        Task::new(&repo, &format!("service-{:02}-{:03}", self.repository, self.task))
+        let task = Task::new(&repo, &format!("service-{:02}-{:03}", self.repository, self.task));
+        // What the remote says too: readers that know no remotes partition by it.
+        Task { org: Some(organisation.to_owned()), ..task }
     }
 
     /// Chance that is the same for all sessions of the task.

@@ -3,7 +3,7 @@
 use lake_trace::{Counts, Place};
 
 /// One segment of a branch: where its bytes are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// First byte in the branch.
     pub offset: u64,
@@ -25,10 +25,14 @@ pub struct Segment {
     pub k: u64,
     /// When that batch was committed, milliseconds since 1970 UTC.
     pub at: i64,
+    /// Where it came from.
+    pub source: String,
+    /// The machine that sent it.
+    pub host: String,
 }
 
 /// One branch of one session, as the newest of its segments sums it up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Branch {
     /// The session.
     pub session_id: String,

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Organisation, repository and date of a branch: its place in the lake.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// All between host and repository of the remote, or the override; `unknown` without one. Percent-encoded.
     pub org: String,

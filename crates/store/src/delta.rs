@@ -1,0 +1,181 @@
+//! Delta tables: opened, made, appended to. The tables' address inside the process is `lake://…`, whatever the store.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::SchemaRef;
+use deltalake::kernel::transaction::{CommitBuilder, CommitProperties};
+use deltalake::kernel::engine::arrow_conversion::TryFromArrow;
+use deltalake::kernel::{Action, Add, Transaction};
+use deltalake::logstore::{LogStoreRef, StorageConfig, default_logstore};
+use deltalake::operations::create::CreateBuilder;
+use deltalake::protocol::{DeltaOperation, SaveMode};
+use deltalake::{DeltaTable, DeltaTableError};
+use object_store::prefix::PrefixStore;
+use std::sync::Arc;
+use url::Url;
+
+use crate::{Error, Lake, Result};
+
+/// Name under which the tables' transactions stand.
+const APP: &str = "trace-lake";
+/// Other writers of the same table that a commit gives way to before it fails.
+const RETRIES: usize = 100;
+
+/// What became of a commit to a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Committed {
+    /// It stands.
+    Yes,
+    /// Another did this or a later version; nothing was written.
+    ByAnother,
+}
+
+fn log_store(lake: &Lake, folder: &str) -> Result<LogStoreRef> {
+    let url = Url::parse(&format!("lake://lake/{folder}/")).map_err(|e| Error::Address(folder.into(), e.to_string()))?;
+    let prefixed = Arc::new(PrefixStore::new(Arc::clone(lake.store()), folder));
+    Ok(default_logstore(prefixed, Arc::clone(lake.store()), &url, &StorageConfig::default()))
+}
+
+/// Opens the table in a folder of the lake; None when there is none yet.
+pub(crate) async fn open(lake: &Lake, folder: &str) -> Result<Option<DeltaTable>> {
+    let mut table = DeltaTable::new(log_store(lake, folder)?);
+    match table.load().await {
+        Ok(()) => Ok(Some(table)),
+        Err(DeltaTableError::NotATable(_) | DeltaTableError::InvalidTableLocation(_)) => Ok(None),
+        Err(e) => {
+            // A missing log is told in more than one way; an error of the store is not "no table".
+            if matches!(table.verify_deltatable_existence().await, Ok(false)) {
+                return Ok(None);
+            }
+            Err(Error::delta("opening", folder)(e))
+        }
+    }
+}
+
+/// Opens the table, or makes it, append-only.
+pub(crate) async fn open_or_create(
+    lake: &Lake,
+    folder: &str,
+    schema: &SchemaRef,
+    partitions: &[&str],
+) -> Result<DeltaTable> {
+    if let Some(table) = open(lake, folder).await? {
+        return Ok(table);
+    }
+    let fields = schema
+        .fields()
+        .iter()
+        .map(|f| deltalake::kernel::StructField::try_from_arrow(f.as_ref()))
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(Error::arrow("describing", folder))?;
+    let made = CreateBuilder::new()
+        .with_log_store(log_store(lake, folder)?)
+        .with_columns(fields)
+        .with_partition_columns(partitions.iter().copied())
+        .with_configuration([
+            ("delta.appendOnly", Some("true")),
+            // Nothing in the lake is deleted, old log entries of a table neither.
+            ("delta.enableExpiredLogCleanup", Some("false")),
+            ("delta.checkpointInterval", Some("32")),
+        ])
+        .with_save_mode(SaveMode::Ignore)
+        .await;
+    match made {
+        Ok(table) => Ok(table),
+        // Another made it at the same time, or the reply was lost.
+        Err(e) => open(lake, folder).await?.ok_or_else(|| Error::delta("making", folder)(e)),
+    }
+}
+
+/// The newest version of the lake that is in the table; None when no transaction was set.
+pub(crate) async fn version_in(table: &DeltaTable) -> Result<Option<u64>> {
+    let url = table.table_url().path().to_owned();
+    let state = table.snapshot().map_err(Error::delta("reading", &url))?;
+    let version =
+        state.transaction_version(table.log_store().as_ref(), APP).await.map_err(Error::delta("reading", &url))?;
+    Ok(version.and_then(|v| u64::try_from(v).ok()))
+}
+
+fn operation(partitions: &[&str]) -> DeltaOperation {
+    DeltaOperation::Write {
+        mode: SaveMode::Append,
+        partition_by: (!partitions.is_empty()).then(|| partitions.iter().map(|p| (*p).to_owned()).collect()),
+        predicate: None,
+    }
+}
+
+/// Appends files as version `k` of the lake, once: the transaction id is looked at before and set with the commit.
+pub(crate) async fn append_as(table: &mut DeltaTable, adds: Vec<Add>, k: u64, partitions: &[&str]) -> Result<Committed> {
+    let url = table.table_url().path().to_owned();
+    let fail = |e| Error::delta("committing to", &url)(e);
+    if version_in(table).await?.is_some_and(|there| there >= k) {
+        return Ok(Committed::ByAnother);
+    }
+    let version = i64::try_from(k).unwrap_or(i64::MAX);
+    let properties = CommitProperties::default()
+        .with_max_retries(RETRIES)
+        .with_cleanup_expired_logs(Some(false))
+        .with_application_transaction(Transaction::new(APP, version));
+    let result = commit(table, adds.into_iter().map(Action::Add).collect(), properties, operation(partitions)).await;
+    match result {
+        Ok(()) => Ok(Committed::Yes),
+        Err(e) => {
+            // Ours with a lost reply, another's, or neither: the table itself tells.
+            table.update_state().await.map_err(fail)?;
+            if version_in(table).await?.is_some_and(|there| there >= k) {
+                return Ok(Committed::ByAnother);
+            }
+            Err(fail(e))
+        }
+    }
+}
+
+/// Appends files, and replaces others with them (compaction) where `remove` names some.
+pub(crate) async fn append(table: &mut DeltaTable, actions: Vec<Action>, operation: DeltaOperation) -> Result<()> {
+    let url = table.table_url().path().to_owned();
+    let properties = CommitProperties::default().with_max_retries(RETRIES).with_cleanup_expired_logs(Some(false));
+    commit(table, actions, properties, operation).await.map_err(Error::delta("committing to", &url))
+}
+
+pub(crate) fn append_operation() -> DeltaOperation {
+    operation(&[])
+}
+
+async fn commit(
+    table: &mut DeltaTable,
+    actions: Vec<Action>,
+    properties: CommitProperties,
+    operation: DeltaOperation,
+) -> std::result::Result<(), DeltaTableError> {
+    let log_store = table.log_store();
+    let finalized = {
+        let snapshot = table.snapshot()?.snapshot();
+        CommitBuilder::from(properties).with_actions(actions).build(Some(snapshot), log_store, operation).await?
+    };
+    table.state = Some(finalized.snapshot());
+    Ok(())
+}
+
+/// The files that a table holds now.
+pub(crate) fn files(table: &DeltaTable) -> Result<Vec<Add>> {
+    let url = table.table_url().path().to_owned();
+    let state = table.snapshot().map_err(Error::delta("reading", &url))?;
+    #[expect(deprecated, reason = "the action itself is what a reader and a compaction need of a file")]
+    let files = state.log_data().iter().map(|file| file.add_action()).collect();
+    Ok(files)
+}
+
+/// A data file's action.
+pub(crate) fn add(path: String, size: usize, partition: &[(&str, &str)], stats: String, data_change: bool) -> Add {
+    let partition_values: HashMap<String, Option<String>> =
+        partition.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
+    Add {
+        path,
+        partition_values,
+        size: i64::try_from(size).unwrap_or(i64::MAX),
+        modification_time: chrono::Utc::now().timestamp_millis(),
+        data_change,
+        stats: Some(stats),
+        ..Add::default()
+    }
+}

@@ -94,18 +94,16 @@ impl KnownSecrets {
 
     /// All hits of this text: the rules' own, each known value in any form, and the parts that are split over texts.
     pub fn locate(&self, rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
-        let split = self.split(rules, text);
         let mut hits = until_clean(rules, text, |text| {
-            let mut hits = scan(rules, text, cut);
+            // The parts are known by the whole text: with something taken out of it, they are gone as well.
+            let mut hits = self.split(rules, text);
+            hits.extend(scan(rules, text, cut));
             self.values(rules, text, &mut hits);
             if cut {
                 self.beginning(rules, text, &mut hits);
             }
             merge(rules, hits)
         });
-        if !split.is_empty() {
-            hits = merge(rules, hits.into_iter().chain(split).collect());
-        }
         for hit in &mut hits {
             if let Some(&at) = self.by_value.get(&hit.secret) {
                 hit.rule = self.secrets[at].0;

@@ -81,7 +81,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"(){}[]<>,;|\\".contains(&byte)
 }
 
-/// Two halves of a token together are long and have a digit, or letters of both cases; or they are the armour of a key.
+/// Two halves of a token together are long and have a digit, a quote, an equals sign, or letters of both cases; or they are the armour of a key.
 fn may_be_one(before: &[u8], after: &[u8]) -> bool {
     if before.starts_with(b"-----") || before.ends_with(b"-----") {
         return true;
@@ -92,7 +92,7 @@ fn may_be_one(before: &[u8], after: &[u8]) -> bool {
     let (mut length, mut digits, mut uppers, mut lowers) = (0, 0, 0, 0);
     for byte in left.chain(right) {
         length += 1;
-        digits += usize::from(byte.is_ascii_digit());
+        digits += usize::from(byte.is_ascii_digit() || matches!(byte, b'"' | b'\'' | b'='));
         uppers += usize::from(byte.is_ascii_uppercase());
         lowers += usize::from(byte.is_ascii_lowercase());
         if length >= LEAST && (digits > 0 || (uppers > 2 && lowers > 2)) {
@@ -100,6 +100,39 @@ fn may_be_one(before: &[u8], after: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// What a viewer or a diff put at the start of lines that follow each other, for what is told by whole lines.
+pub(crate) fn gutters(text: &str) -> Vec<Seam> {
+    let bytes = text.as_bytes();
+    let mut seams: Vec<Seam> = Vec::new();
+    let mut last: Option<Seam> = None;
+    let mut line = 0;
+    while line < bytes.len() {
+        // A list or a comment has these at its start as well.
+        let length = if matches!(bytes[line], b'#' | b'|' | b'>') { 0 } else { gutter(bytes, line) };
+        let seam = (length > 0).then(|| Seam { span: line..line + length, with: None, guess: false });
+        if let (Some(before), Some(this)) = (&last, &seam) {
+            if seams.last() != Some(before) {
+                seams.push(before.clone());
+            }
+            seams.push(this.clone());
+        }
+        last = seam;
+        line = memchr::memchr(b'\n', &bytes[line..]).map_or(bytes.len(), |end| line + end + 1);
+    }
+    seams.retain(|seam| text.is_char_boundary(seam.span.end));
+    seams
+}
+
+/// `src/a.rs:12:`, as grep prints.
+fn place(rest: &[u8]) -> usize {
+    let path = rest.iter().take(160).take_while(|b| b.is_ascii_alphanumeric() || b"_./-".contains(b)).count();
+    if path == 0 || rest.get(path) != Some(&b':') {
+        return 0;
+    }
+    let digits = rest[path + 1..].iter().take(8).take_while(|b| b.is_ascii_digit()).count();
+    if digits > 0 && rest.get(path + 1 + digits) == Some(&b':') { path + digits + 2 } else { 0 }
 }
 
 /// Length of what a viewer or a diff puts at the start of a line: `  12→`, `12:`, `12|`, `+`, `-`, `> `, `| `.
@@ -121,10 +154,11 @@ fn gutter(bytes: &[u8], line: usize) -> usize {
             let space = usize::from(rest.get(marked) == Some(&b' ') && mark != 1);
             return marked + space;
         }
-        return 0;
+        return place(&bytes[line..]);
     }
     match (blanks, rest.get(blanks)) {
         (0, Some(b'+' | b'-')) => 1,
+        (0, Some(b)) if b.is_ascii_alphanumeric() || *b == b'.' || *b == b'/' => place(&bytes[line..]),
         (_, Some(b'>' | b'|' | b'#')) if rest.get(blanks + 1) == Some(&b' ') => blanks + 2,
         _ => 0,
     }

@@ -14,7 +14,7 @@ struct Budget {
     encodings: u8,
 }
 
-const BUDGET: Budget = Budget { escapes: 5, lines: 1, percents: 2, entities: 1, encodings: 2 };
+const BUDGET: Budget = Budget { escapes: 5, lines: 2, percents: 2, entities: 1, encodings: 2 };
 
 /// How often a text is scanned again with what was found taken out.
 const ROUNDS: usize = 6;
@@ -93,6 +93,7 @@ fn layer(set: &RuleSet, text: &str, cut: bool, budget: Budget) -> Vec<Hit> {
         look(escapes::percents(text), Budget { percents: budget.percents - 1, ..budget });
     }
     if budget.lines > 0 {
+        look(lines::gutters(text), Budget { lines: budget.lines - 1, ..budget });
         look(lines::seams(text), Budget { lines: budget.lines - 1, ..budget });
     }
     if budget.encodings > 0 {

@@ -110,7 +110,8 @@ impl<'r> SessionScan<'r> {
         joined.push_str(&text[..ceil(text, reach)]);
         let mut here = Vec::new();
         for hit in scan(self.rules, &joined, false) {
-            if hit.start >= border || hit.end <= border {
+            // One that is whole in this text may have its name in the one before.
+            if hit.end <= border {
                 continue;
             }
             for (tail, &start) in self.tails.range(first..).zip(&starts) {
@@ -127,15 +128,15 @@ impl<'r> SessionScan<'r> {
                     });
                 }
             }
-            let end = hit.end - border;
+            let (from, end) = (hit.start.saturating_sub(border), hit.end - border);
             self.parts.push(Part {
                 digest,
                 length: text.len(),
-                span: 0..end,
+                span: from..end,
                 rule: hit.rule,
                 secret: hit.secret.clone(),
             });
-            here.push(Hit { start: 0, end, ..hit });
+            here.push(Hit { start: from, end, ..hit });
         }
         here
     }

@@ -139,10 +139,6 @@ impl ToolSchemas {
         }
     }
 
-    /// Whether one schema serves all.
-    pub(crate) fn is_given(&self) -> bool {
-        self.given.is_some()
-    }
 
     /// Harness, where there is one schema each, and text.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Option<&Harness>, &str)> {

@@ -2,6 +2,8 @@
 
 use lake_trace::{Counts, Place};
 
+use crate::{Error, Lake, Result, Tables, log};
+
 /// One segment of a branch: where its bytes are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -98,4 +100,26 @@ pub struct Catalog {
     pub record_sha256: String,
     /// Sorted by session id, then branch.
     pub branches: Vec<Branch>,
+}
+
+/// The catalog at version `at`, by default that of the tables. Reads the tables; what is not derived yet is not in it.
+///
+/// # Errors
+/// [`Error::Ahead`] for a version that the tables do not have, and those of the store.
+pub fn catalog(lake: &Lake, at: Option<u64>) -> Result<Catalog> {
+    let tables = Tables::open(lake)?;
+    let stands = tables.as_ref().map_or(0, Tables::k);
+    let k = at.unwrap_or(stands);
+    if k > stands {
+        return Err(Error::Ahead { asked: k, stands });
+    }
+    let record_sha256 = match log::read(lake, k)? {
+        Some((_, tip)) => tip.sha256,
+        None => String::new(),
+    };
+    let branches = match tables {
+        Some(tables) => tables.branches(lake, None, Some(k))?,
+        None => Vec::new(),
+    };
+    Ok(Catalog { k, record_sha256, branches })
 }

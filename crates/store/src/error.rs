@@ -64,6 +64,14 @@ pub enum Error {
         /// Ours.
         ours: u32,
     },
+    /// A version was asked for that the tables do not have.
+    #[error("the tables stand at version {stands}, not at {asked}")]
+    Ahead {
+        /// The version that was asked for.
+        asked: u64,
+        /// The version that the tables stand at.
+        stands: u64,
+    },
     /// A file or folder on this machine.
     #[error("{doing} {path}")]
     Io {

@@ -24,6 +24,7 @@ pub struct LineRef {
 
 /// What became of a line.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an event; a box would cost one allocation each")]
 pub enum Looked<'a> {
     /// Nothing but white space.
     Blank,

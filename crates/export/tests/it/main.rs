@@ -1,0 +1,12 @@
+//! What an export writes, seen from outside.
+
+mod choosing;
+mod lake;
+mod loaders;
+mod masks;
+mod preference;
+mod real;
+mod rows;
+mod secrets;
+mod speed;
+mod whole;

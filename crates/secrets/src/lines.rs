@@ -50,7 +50,11 @@ fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
         let this = line;
         line = end + 1;
         let width = std::mem::take(&mut full);
-        if before == this || line >= bytes.len() || !bytes[before - 1].is_ascii_graphic() {
+        // Most lines end in something that no token has: they cost no more than this.
+        if before == this || line >= bytes.len() || !(is_token(bytes[before - 1]) || bytes[before - 1] == b'\\') {
+            continue;
+        }
+        if is_blank(bytes[line]) && bytes[this] != bytes[line] {
             continue;
         }
         let gutter = gutter(bytes, line);
@@ -61,6 +65,8 @@ fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
                 seams.push(Seam { span: before - 1..content, with: None, guess: false });
             }
         } else if is_token(next)
+            // A bullet, a heading.
+            && bytes.get(content + 1).is_none_or(|&b| !is_blank(b))
             && is_token(bytes[before - 1])
             && before - this >= width
             && may_be_one(&bytes[this..before], &bytes[content..])
@@ -75,6 +81,10 @@ fn wraps(bytes: &[u8], seams: &mut Vec<Seam>) {
 /// The line at the start of `rest` has no more than `width` bytes, give or take a character of several.
 fn is_no_longer(rest: &[u8], width: usize) -> bool {
     rest.len() <= width + 3 || memchr::memchr(b'\n', &rest[..width + 3]).is_some()
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
 }
 
 fn is_token(byte: u8) -> bool {

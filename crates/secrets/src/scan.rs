@@ -14,7 +14,7 @@ struct Budget {
     encodings: u8,
 }
 
-const BUDGET: Budget = Budget { escapes: 5, lines: 2, percents: 2, entities: 1, encodings: 0 };
+const BUDGET: Budget = Budget { escapes: 5, lines: 2, percents: 2, entities: 1, encodings: 2 };
 
 /// How often a text is scanned again with what was found taken out.
 const ROUNDS: usize = 6;
@@ -93,8 +93,12 @@ fn layer(set: &RuleSet, text: &str, cut: bool, budget: Budget) -> Vec<Hit> {
         look(escapes::percents(text), Budget { percents: budget.percents - 1, ..budget });
     }
     if budget.lines > 0 {
-        look(lines::gutters(text), Budget { lines: budget.lines - 1, ..budget });
-        look(lines::seams(text), Budget { lines: budget.lines - 1, ..budget });
+        // Escapes are read within a line, and gutters do not matter there.
+        look(lines::gutters(text), Budget { lines: 0, escapes: 0, percents: 0, entities: 0, ..budget });
+        // Under colours there may be a gutter; under a wrap there is nothing more.
+        let coloured = memchr::memchr(0x1b, text.as_bytes()).is_some();
+        let below = if coloured { budget.lines - 1 } else { 0 };
+        look(lines::seams(text), Budget { lines: below, ..budget });
     }
     if budget.encodings > 0 {
         for (span, inner) in encodings::decoded(text) {

@@ -23,7 +23,7 @@ pub(crate) struct View {
 }
 
 /// How far around a seam a finding may reach.
-const REACH: usize = 320;
+const REACH: usize = 192;
 
 /// One view for each cluster of seams; `seams` ascending and not overlapping.
 pub(crate) fn views(text: &str, seams: &[Seam]) -> Vec<View> {

@@ -113,6 +113,11 @@ fn looks_encoded(run: &[u8]) -> bool {
     }
     let mut head = [0u8; 12];
     let head_run = &run[..16];
+    // A path has few upper case letters; a text in base 64 has many.
+    let uppers = head_run.iter().filter(|b| b.is_ascii_uppercase()).count();
+    if uppers < 2 || uppers == 16 {
+        return false;
+    }
     if memchr::memchr2(b'\n', b'\r', head_run).is_some() {
         return false;
     }

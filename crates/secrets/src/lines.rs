@@ -88,7 +88,8 @@ fn is_blank(byte: u8) -> bool {
 }
 
 fn is_token(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !b"(){}[]<>,;|\\".contains(&byte)
+    byte.is_ascii_graphic()
+        && !matches!(byte, b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b',' | b';' | b'|' | b'\\')
 }
 
 /// Two halves of a token together are long and have a digit, a quote, an equals sign, or letters of both cases; or they are the armour of a key.
@@ -137,7 +138,17 @@ pub(crate) fn gutters(text: &str) -> Vec<Seam> {
 
 /// `src/a.rs:12:`, as grep prints.
 fn place(rest: &[u8]) -> usize {
-    let path = rest.iter().take(160).take_while(|b| b.is_ascii_alphanumeric() || b"_./-".contains(b)).count();
+    const PATH: [bool; 256] = {
+        let mut is_path = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let b = byte as u8;
+            is_path[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-');
+            byte += 1;
+        }
+        is_path
+    };
+    let path = rest.iter().take(160).take_while(|&&b| PATH[b as usize]).count();
     if path == 0 || rest.get(path) != Some(&b':') {
         return 0;
     }

@@ -27,7 +27,7 @@ pub(crate) enum Check {
     Mixed3,
     /// Is no word, placeholder or reference, as [`judge::password`] says.
     Password,
-    /// Ends with a decimal that is no part of a longer path, as a GCP key's `private_key_id` would be.
+    /// Is no word that stands in for a value.
     NotPlaceholder,
 }
 

@@ -220,7 +220,8 @@ fn row(
         return Ok(row);
     }
     if !is_free_of_secrets(bench, part, &mut conversation, scan, &row.metadata) {
-        (row.no_sft, row.no_preference) = (row.no_sft.or(Some(Reason::Secret)), row.no_preference.or(Some(Reason::Secret)));
+        (row.no_sft, row.no_preference) =
+            (row.no_sft.or(Some(Reason::Secret)), row.no_preference.or(Some(Reason::Secret)));
         return Ok(row);
     }
     // A message with a replaced secret is not trained.
@@ -259,8 +260,8 @@ fn prompt_hash(conversation: &Conversation<'_>) -> [u8; 32] {
 /// Why either set may not have what was cut. A side of a pair has no mask: all of it is learned from.
 fn truncated(conversation: &Conversation<'_>, outputs: OnTruncatedOutput) -> (Option<Reason>, Option<Reason>) {
     let output = |turn: &Turn<'_>| matches!(turn, Turn::Output(output) if output.text.cut);
-    let both = conversation.cut_to_text
-        || (outputs == OnTruncatedOutput::Exclude && conversation.turns.iter().any(output));
+    let both =
+        conversation.cut_to_text || (outputs == OnTruncatedOutput::Exclude && conversation.turns.iter().any(output));
     let cut = |trained: bool| conversation.assistants().any(|a| a.is_cut() && (a.train || !trained));
     let reason = |out: bool| out.then_some(Reason::Truncated);
     (reason(both || cut(true)), reason(both || cut(false)))

@@ -232,7 +232,11 @@ fn exclusions(catalog: &Catalog, plan: &Plan, everyone: &Everyone) -> String {
             write_member(&mut out, "reason", Some(one.reason.as_str()));
             let flags: Vec<&str> = everyone.flags[one.branch].iter().map(|(flag, _)| flag.as_str()).collect();
             let mut named: Vec<&str> = Vec::new();
-            flags.into_iter().for_each(|flag| if !named.contains(&flag) { named.push(flag) });
+            flags.into_iter().for_each(|flag| {
+                if !named.contains(&flag) {
+                    named.push(flag)
+                }
+            });
             out.push_str(",\"flags\":[");
             for (i, flag) in named.iter().enumerate() {
                 out.push_str(if i == 0 { "\"" } else { ",\"" });

@@ -26,7 +26,8 @@ pub use choose::Reason;
 pub use error::{Error, Result};
 pub use export::export;
 pub use output::{
-    CorrectionsUsed, FileEntry, LakeVersion, Manifest, PairCounts, RequestEntry, SetCounts, Signatures, ToolsEntry, TrustUsed,
+    CorrectionsUsed, FileEntry, LakeVersion, Manifest, PairCounts, RequestEntry, SetCounts, Signatures, ToolsEntry,
+    TrustUsed,
 };
 pub use report::{ExportedRow, Report};
 pub use request::{

@@ -38,7 +38,8 @@ impl Spill {
 
     /// Keeps a row's frames. Rows of other threads go on beside it.
     pub(crate) fn put(&self, frames: &[u8]) -> io::Result<Span> {
-        let span = Span { offset: self.end.fetch_add(frames.len() as u64, Ordering::Relaxed), bytes: frames.len() as u64 };
+        let span =
+            Span { offset: self.end.fetch_add(frames.len() as u64, Ordering::Relaxed), bytes: frames.len() as u64 };
         self.file.write_all_at(frames, span.offset)?;
         Ok(span)
     }

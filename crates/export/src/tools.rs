@@ -139,7 +139,6 @@ impl ToolSchemas {
         }
     }
 
-
     /// Harness, where there is one schema each, and text.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Option<&Harness>, &str)> {
         let given = self.given.as_deref().map(|text| (None, text));
@@ -223,7 +222,10 @@ mod tests {
 
     #[test]
     fn a_tools_file_is_an_array_of_objects() {
-        assert_eq!(ToolSchemas::given("[ {\"b\": 1.0, \"a\": 2} ]").expect("tools").of(&Harness::default()), r#"[{"b":1.0,"a":2}]"#);
+        assert_eq!(
+            ToolSchemas::given("[ {\"b\": 1.0, \"a\": 2} ]").expect("tools").of(&Harness::default()),
+            r#"[{"b":1.0,"a":2}]"#
+        );
         for bad in ["{}", "[1]", "[", ""] {
             assert!(matches!(ToolSchemas::given(bad), Err(Error::ToolsFile(_))), "{bad}");
         }

@@ -48,8 +48,7 @@ pub(crate) fn pairs(
         let key = key(judgement, row, request, if one_schema { Some(&no_harness) } else { None });
         let entry = &catalog.branches[branch];
         let diff = judgement.evidence.as_ref().and_then(|evidence| evidence.diff_sha256.as_deref());
-        let side =
-            Side { branch, session_id: &entry.session_id, number: entry.branch, length: row.length, diff };
+        let side = Side { branch, session_id: &entry.session_id, number: entry.branch, length: row.length, diff };
         let (chosen, rejected) = groups.entry(key).or_default();
         if judgement.outcome == Outcome::Flipped { chosen.push(side) } else { rejected.push(side) }
     }
@@ -84,13 +83,16 @@ fn of_task(groups: &[&(Vec<Side<'_>>, Vec<Side<'_>>)], request: &Request) -> Vec
         for (chosen, rejected) in groups {
             for c in chosen {
                 for r in rejected {
-                    if !may_pair(c, r, request) || taken.iter().any(|(a, b)| (a.branch, b.branch) == (c.branch, r.branch)) {
+                    if !may_pair(c, r, request)
+                        || taken.iter().any(|(a, b)| (a.branch, b.branch) == (c.branch, r.branch))
+                    {
                         continue;
                     }
                     let uses = |side: &Side<'_>| used.get(&side.branch).copied().unwrap_or(0);
                     let rank = uses(c) + uses(r);
                     let better = best.is_none_or(|(known, a, b)| {
-                        rank.cmp(&known).then_with(|| compare(request.pair_strategy, (c, r), (&a, &b))) == Ordering::Less
+                        rank.cmp(&known).then_with(|| compare(request.pair_strategy, (c, r), (&a, &b)))
+                            == Ordering::Less
                     });
                     if better {
                         best = Some((rank, *c, *r));

@@ -71,11 +71,13 @@ impl<'a> Builder<'a> {
     }
 
     fn called(&mut self, called: Called<'a>) {
-        let id = called.id.unwrap_or_else(|| loop {
-            self.made += 1;
-            let id = Cow::Owned(format!("call_{}", self.made));
-            if !self.taken.contains(&id) {
-                break id;
+        let id = called.id.unwrap_or_else(|| {
+            loop {
+                self.made += 1;
+                let id = Cow::Owned(format!("call_{}", self.made));
+                if !self.taken.contains(&id) {
+                    break id;
+                }
             }
         });
         let parallel = called.response.is_some() && called.response == self.response;

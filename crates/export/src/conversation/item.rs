@@ -18,11 +18,21 @@ pub(crate) struct Item<'a> {
 /// What it says.
 #[derive(Debug)]
 pub(crate) enum What<'a> {
-    Context { role: Role, text: Text<'a>, human: bool },
-    Said { text: Text<'a>, thinking: Text<'a> },
+    Context {
+        role: Role,
+        text: Text<'a>,
+        human: bool,
+    },
+    Said {
+        text: Text<'a>,
+        thinking: Text<'a>,
+    },
     Called(Called<'a>),
     /// Any verdict; `missed`: a grade that did not pass; `failed`: a grade FAIL.
-    Verdict { missed: bool, failed: bool },
+    Verdict {
+        missed: bool,
+        failed: bool,
+    },
     /// The session was forked from another.
     Fork,
     /// A field that a row needs is of another kind.

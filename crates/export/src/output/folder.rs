@@ -33,7 +33,8 @@ impl Folder {
     /// Puts the folder in its place.
     pub(crate) fn finish(self) -> Result<()> {
         refuse_existing(&self.out, self.force)?;
-        let put = |from: &Path| fs::rename(from, &self.out).map_err(Error::io("renaming the finished folder to", &self.out));
+        let put =
+            |from: &Path| fs::rename(from, &self.out).map_err(Error::io("renaming the finished folder to", &self.out));
         if self.out.symlink_metadata().is_err() {
             put(self.temporary.path())?;
         } else {

@@ -8,9 +8,10 @@ mod trainer;
 
 pub(crate) use card::card;
 pub(crate) use folder::{Folder, refuse_existing};
-pub use manifest::{
-    CorrectionsUsed, FileEntry, LakeVersion, Manifest, PairCounts, RequestEntry, SetCounts, Signatures, ToolsEntry, TrustUsed,
-};
 pub(crate) use manifest::to_json;
+pub use manifest::{
+    CorrectionsUsed, FileEntry, LakeVersion, Manifest, PairCounts, RequestEntry, SetCounts, Signatures, ToolsEntry,
+    TrustUsed,
+};
 pub(crate) use sink::{Block, write_file};
 pub(crate) use trainer::{dpo, sft};

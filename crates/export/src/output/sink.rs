@@ -41,11 +41,7 @@ impl Block {
 }
 
 /// Writes `folder/name`. `fill` puts the rows together and says how many there are.
-pub(crate) fn write_file(
-    folder: &Path,
-    name: &str,
-    fill: impl FnOnce(&mut Block) -> Result<u64>,
-) -> Result<FileEntry> {
+pub(crate) fn write_file(folder: &Path, name: &str, fill: impl FnOnce(&mut Block) -> Result<u64>) -> Result<FileEntry> {
     let path = folder.join(name);
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(Error::io("creating", parent))?;

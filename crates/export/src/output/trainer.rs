@@ -30,9 +30,8 @@ fn length(out: &mut String, longest_bytes: u64) {
 
 /// `trl-sft.yaml`.
 pub(crate) fn sft(longest_bytes: u64) -> String {
-    let mut out = String::from(
-        "# In this folder: trl sft --config trl-sft.yaml --model_name_or_path MODEL --output_dir OUT\n",
-    );
+    let mut out =
+        String::from("# In this folder: trl sft --config trl-sft.yaml --model_name_or_path MODEL --output_dir OUT\n");
     out.push_str(SHARED);
     out.push_str(
         "dataset_config: sft\n\

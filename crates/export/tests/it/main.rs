@@ -2,7 +2,6 @@
 
 mod choosing;
 mod lake;
-mod loaders;
 mod masks;
 mod preference;
 mod real;

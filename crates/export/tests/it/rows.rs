@@ -24,7 +24,8 @@ fn row(work: impl FnOnce(&mut SessionBuilder)) -> Value {
 /// Role, content and names of calls of each message; `-` before what is not trained.
 fn outline(row: &Value) -> Vec<String> {
     let line = |m: &Value| {
-        let calls: Vec<&str> = m["tool_calls"].as_array().into_iter().flatten().filter_map(|c| c["id"].as_str()).collect();
+        let calls: Vec<&str> =
+            m["tool_calls"].as_array().into_iter().flatten().filter_map(|c| c["id"].as_str()).collect();
         let mask = if m["train"] == true { "+" } else { "-" };
         let thought = m["reasoning_content"].as_str().map(|t| format!(" ({t})")).unwrap_or_default();
         let calls = if calls.is_empty() { String::new() } else { format!(" {calls:?}") };
@@ -110,8 +111,7 @@ fn a_denied_call_is_not_trained_nor_is_its_group() {
         call(s, Some("r1"), Some("b"), "denied", "\"no\"");
         call(s, None, Some("c"), "ok", "\"3\"");
     });
-    let expected =
-        ["-assistant:  [\"a\", \"b\"]", "-tool: 1", "-tool: no", "+assistant:  [\"c\"]", "-tool: 3"];
+    let expected = ["-assistant:  [\"a\", \"b\"]", "-tool: 1", "-tool: no", "+assistant:  [\"c\"]", "-tool: 3"];
     assert_eq!(outline(&row)[1..], expected);
 }
 
@@ -194,7 +194,8 @@ fn numbers_and_the_order_of_arguments_stay_as_they_were() {
 fn a_cut_output_says_so_and_a_cut_text_keeps_the_session_out() {
     let cut = |s: &mut SessionBuilder, field: &str, status: &str| {
         let input = if field == "input" { "\"{\\\"command\\\": \\\"l\"" } else { "{}" };
-        let fields = Object::new().text("tool", "Bash").raw("input", input).text("output", "long").text("status", status);
+        let fields =
+            Object::new().text("tool", "Bash").raw("input", input).text("output", "long").text("status", status);
         s.event("tool_call", fields.raw(&format!("{field}_truncated"), "true").number(&format!("{field}_bytes"), 99));
     };
     assert_eq!(outline(&row(|s| cut(s, "output", "ok")))[2], "-tool: long\n[truncated]");

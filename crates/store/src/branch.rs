@@ -27,6 +27,15 @@ pub struct BadLine {
     pub reason: String,
 }
 
+/// The lines of a segment that are no events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BadLines {
+    /// How many there are.
+    pub count: u64,
+    /// The first 100 of them.
+    pub first: Vec<BadLine>,
+}
+
 /// A branch that is being written.
 pub struct BranchWriter {
     session_id: String,
@@ -60,10 +69,10 @@ impl BranchWriter {
     /// # Errors
     /// None of its own; rows are not made.
     pub fn replay(&mut self, bytes: &[u8]) -> Result<()> {
-        self.walk(bytes, "", None, &mut Vec::new())
+        self.walk(bytes, "", None, &mut BadLines::default())
     }
 
-    /// Takes the bytes of the next segment and makes its rows. Returns the lines that are no events, at most 100.
+    /// Takes the bytes of the next segment and makes its rows. Returns the lines that are no events.
     ///
     /// # Errors
     /// Those of the store and of Parquet.
@@ -74,8 +83,8 @@ impl BranchWriter {
         bytes: &[u8],
         batch: &BatchMeta,
         sink: &mut Sink,
-    ) -> Result<Vec<BadLine>> {
-        let mut bad = Vec::new();
+    ) -> Result<BadLines> {
+        let mut bad = BadLines::default();
         self.fold.set_batch(Some(batch.at));
         let raw = segment.raw.clone();
         self.walk(bytes, &raw, Some(sink), &mut bad)?;
@@ -93,7 +102,7 @@ impl BranchWriter {
         bytes: &[u8],
         raw: &str,
         mut sink: Option<&mut Sink>,
-        bad: &mut Vec<BadLine>,
+        bad: &mut BadLines,
     ) -> Result<()> {
         let base = self.end;
         self.end += bytes.len() as u64;
@@ -144,10 +153,11 @@ impl BranchWriter {
         bytes: Option<&[u8]>,
         why: &Reject,
         sink: &mut Option<&mut Sink>,
-        bad: &mut Vec<BadLine>,
+        bad: &mut BadLines,
     ) -> Result<()> {
-        if bad.len() < 100 {
-            bad.push(BadLine { line: at.line, reason: why.to_string() });
+        bad.count += 1;
+        if bad.first.len() < 100 {
+            bad.first.push(BadLine { line: at.line, reason: why.to_string() });
         }
         let Some(sink) = sink.as_deref_mut() else { return Ok(()) };
         let owner = Owner { repo: &self.place.repo, session_id: &self.session_id, branch: self.branch };

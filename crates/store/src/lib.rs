@@ -23,7 +23,7 @@ mod session;
 mod sink;
 mod tables;
 
-pub use branch::{BadLine, BatchMeta, BranchWriter};
+pub use branch::{BadLine, BadLines, BatchMeta, BranchWriter};
 pub use catalog::{Branch, Catalog, Segment, catalog};
 pub use chain::read_branch;
 pub use checks::{CheckRow, ExportRow, Finding};

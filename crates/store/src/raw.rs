@@ -37,6 +37,11 @@ pub fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
     })
 }
 
+/// The name that a segment's content decides.
+pub fn name(place: &Place, session_id: &str, end: u64, sha256_end: &str) -> String {
+    names::raw(place, session_id, end, sha256_end, 0).into()
+}
+
 /// Puts a compressed segment under the name that its content decides and returns that name.
 ///
 /// An object that stands there with the same bytes is as good; with other bytes (another cut of the same file, a

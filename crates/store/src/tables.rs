@@ -168,7 +168,10 @@ impl Tables {
     }
 
     /// Commits what was prepared as version `k`, `segments` last. False when another did it.
-    pub(crate) fn commit(&mut self, lake: &Lake, prepared: Prepared, k: u64) -> Result<bool> {
+    ///
+    /// # Errors
+    /// Those of the store; some of the tables may have it then, and a derive finishes the rest.
+    pub fn commit(&mut self, lake: &Lake, prepared: Prepared, k: u64) -> Result<bool> {
         let Prepared { events, verdicts, rejects, segments } = prepared;
         let mut by_partition: BTreeMap<(&str, &str), Vec<&SegmentRow>> = BTreeMap::new();
         for row in &segments {

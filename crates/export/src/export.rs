@@ -66,10 +66,10 @@ pub fn export(
     let everyone = everyone(catalog, &facts, request);
     let plan = plan(catalog, &facts, &selected, &everyone, &guard, request)?;
     let rows = Rows { catalog, facts: &facts, plan: &plan, spill: spill.as_ref(), progress, stop };
-    let mut written = Vec::new();
-    for set in request.sets() {
-        written.push((set, rows.write(set, folder.as_ref().map(Folder::path))?));
-    }
+    let into = folder.as_ref().map(Folder::path);
+    let sets: Vec<Set> = request.sets().collect();
+    let written: Result<Vec<_>> = sets.into_par_iter().map(|set| Ok((set, rows.write(set, into)?))).collect();
+    let written = written?;
     let manifest = manifest(catalog, &plan, everyone.corrections, &guard, request, &written);
     finish(folder, manifest, &exclusions(catalog, &plan, &everyone), written, out)
 }

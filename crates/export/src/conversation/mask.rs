@@ -22,3 +22,24 @@ pub(crate) fn mask(conversation: &mut Conversation<'_>, after_fail: TrainAfterFa
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Assistant;
+
+    fn trained(after_fail: TrainAfterFail) -> Vec<bool> {
+        let turn = |redacted| Turn::Assistant(Assistant { train: true, redacted, ..Assistant::default() });
+        let turns = vec![turn(false), turn(false), turn(false), turn(true), turn(false)];
+        let mut conversation = Conversation { turns, claims: vec![1], before_last_fail: 2, ..Conversation::default() };
+        mask(&mut conversation, after_fail);
+        conversation.assistants().map(|assistant| assistant.train).collect()
+    }
+
+    #[test]
+    fn each_way_takes_what_it_says_and_what_was_redacted() {
+        assert_eq!(trained(TrainAfterFail::All), [true, true, true, false, true]);
+        assert_eq!(trained(TrainAfterFail::Work), [true, false, true, false, true]);
+        assert_eq!(trained(TrainAfterFail::Last), [false, false, true, false, true]);
+    }
+}

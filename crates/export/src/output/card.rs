@@ -36,8 +36,8 @@ pub(crate) fn card(manifest: &Manifest) -> String {
         let reasons: Vec<String> = counts.excluded.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let _ = write!(out, "\nLeft out of {set}: {}.\n", reasons.join(", "));
     }
-    if let Some(pairs) = manifest.sets.get("preference").and_then(|counts| counts.pairs) {
-        let rows = manifest.sets.get("preference").map_or(0, |counts| counts.rows);
+    let preference = manifest.sets.get("preference").filter(|counts| counts.rows > 0);
+    if let Some((rows, pairs)) = preference.and_then(|counts| Some((counts.rows, counts.pairs?))) {
         let _ = write!(
             out,
             "\nOf {rows} pairs the chosen side is the longer one in {}, the rejected one in {}.\n",

@@ -1,10 +1,11 @@
 //! How fast, on traces of one's own: `LAKE_BENCH_TRACES=… LAKE_BENCH_OUT=… cargo test --release -- --ignored speed`.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use lake_export::{Out, Request, Scan, Scans, export};
+use lake_export::{Out, Progress, Request, Scan, Scans, Step, export};
 use lake_verdict::Trust;
 
 use crate::lake::{Lake, request};
@@ -33,8 +34,16 @@ fn speed() {
     let request = Request { out, force: true, trust, require_signature, ..request() };
     let bytes: u64 = lake.catalog.branches.iter().map(lake_store::Branch::end).sum();
     let start = Instant::now();
-    let report = export(&lake.catalog, &scans, &lake, &request, &|_| (), &AtomicBool::new(false)).expect("an export");
+    let read = Mutex::new(0.0);
+    let progress = |p: Progress| {
+        if p.step == Step::Read {
+            *read.lock().expect("no panic") = start.elapsed().as_secs_f64();
+        }
+    };
+    let report = export(&lake.catalog, &scans, &lake, &request, &progress, &AtomicBool::new(false)).expect("an export");
     let took = start.elapsed().as_secs_f64();
+    let read = read.into_inner().expect("no panic");
     let rows: Vec<u64> = report.manifest.sets.values().map(|counts| counts.rows).collect();
-    eprintln!("{} MB in {took:.2} s, {:.0} MB/s, rows {rows:?}", bytes / 1_000_000, bytes as f64 / took / 1e6);
+    let mb = bytes as f64 / 1e6;
+    eprintln!("{mb:.0} MB in {took:.2} s (read {read:.2} s), {:.0} MB/s, rows {rows:?}", mb / took);
 }

@@ -1,0 +1,123 @@
+//! What the verdicts of one branch are worth.
+
+use std::collections::{BTreeSet, HashMap};
+
+use lake_store::{Branch, Finding};
+use lake_trace::{Action, Fold, Outcome};
+use lake_verdict::{Case, Claim, Judged, Trust, VerdictFlag, judge, wanted_prefixes};
+use sha2::{Digest, Sha256};
+
+/// A judged branch, before the others were heard.
+#[derive(Debug)]
+pub(crate) struct Verdicts {
+    pub(crate) outcome: Outcome,
+    /// One finding a flag.
+    pub(crate) findings: Vec<Finding>,
+    /// What it has to say about other branches; None where it is retracted by itself.
+    pub(crate) claim: Option<Claim>,
+}
+
+/// Judges a branch that was folded. `order` is the first batch that held any of the session; `committed_at` says when the
+/// batch that first held a byte was committed; `event_ids` are those of lines that may have a flag.
+pub(crate) fn verdicts(
+    branch: &Branch,
+    bytes: &[u8],
+    fold: &Fold,
+    trust: &Trust,
+    order: u64,
+    committed_at: &dyn Fn(u64) -> Option<i64>,
+    event_ids: &HashMap<u64, String>,
+) -> Verdicts {
+    let summary = fold.summary();
+    let prefixes = prefix_hashes(bytes, &wanted_prefixes(fold.verdicts()));
+    let last_byte = |n: u64| usize::try_from(n).ok().and_then(|n| bytes.get(n.checked_sub(1)?));
+    let case = Case {
+        session_id: &branch.session_id,
+        branch: branch.branch,
+        start: fold.start(),
+        verdicts: fold.verdicts(),
+        ended_by: summary.ended_by.as_deref(),
+        len: bytes.len() as u64,
+        committed_at,
+        prefix_sha256: &|n| prefixes.get(&n).copied(),
+        ends_line: &|n| last_byte(n) == Some(&b'\n'),
+    };
+    // Where a signature is required by a key's scope the judge asks for it by itself.
+    let judged = judge(&case, Some(trust), false);
+    let claim = judged.claim(&branch.session_id, branch.branch, order);
+    Verdicts {
+        outcome: judged.outcome,
+        findings: findings(&judged, event_ids),
+        claim: (!retracts_itself(branch, fold)).then_some(claim),
+    }
+}
+
+/// One pass over the bytes for all of them. `wanted` is sorted.
+fn prefix_hashes(bytes: &[u8], wanted: &[u64]) -> HashMap<u64, [u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut from = 0;
+    let mut out = HashMap::with_capacity(wanted.len());
+    for n in wanted {
+        let Some(part) = usize::try_from(*n).ok().and_then(|to| bytes.get(from..to)) else { break };
+        hash.update(part);
+        from += part.len();
+        out.insert(*n, hash.clone().finalize().into());
+    }
+    out
+}
+
+fn findings(judged: &Judged, event_ids: &HashMap<u64, String>) -> Vec<Finding> {
+    let detail = |flag: VerdictFlag, step: &str, line: u64| {
+        let records = judged.records.iter().filter(|record| record.at.line == line);
+        let steps = records.flat_map(|record| &record.steps);
+        let found = steps.into_iter().find(|s| s.flag == Some(flag) && s.name == step);
+        found.map(|step| step.detail.clone()).unwrap_or_default()
+    };
+    let finding = |flag: VerdictFlag, step: &str, line: u64| Finding {
+        rule: flag.as_str().to_owned(),
+        line,
+        event_id: event_ids.get(&line).cloned().unwrap_or_default(),
+        field: step.to_owned(),
+        detail: detail(flag, step, line),
+        ..Finding::default()
+    };
+    let mut seen: BTreeSet<VerdictFlag> = BTreeSet::new();
+    let mut out = Vec::new();
+    for (flag, step, at) in &judged.flags {
+        if seen.insert(*flag) {
+            out.push(finding(*flag, step, at.map_or(0, |at| at.line)));
+        }
+    }
+    // Where nobody asks for a signature a missing one costs nothing, but who looks wants to know.
+    let last = judged.pass.as_ref().map_or(usize::MAX, |pass| pass.record);
+    let unsigned = judged.records.iter().find(|r| r.record <= last && r.flag == Some(VerdictFlag::Unsigned));
+    if let Some(record) = unsigned
+        && seen.insert(VerdictFlag::Unsigned)
+    {
+        out.push(finding(VerdictFlag::Unsigned, "signature", record.at.line));
+    }
+    out
+}
+
+/// What other branches bring.
+pub(crate) fn brought(flag: VerdictFlag) -> Finding {
+    let (step, detail) = match flag {
+        VerdictFlag::ReplayedRun => ("run", "another branch or session used the run first"),
+        _ => ("diff", "another session's run failed the same diff"),
+    };
+    Finding { rule: flag.as_str().to_owned(), field: step.to_owned(), detail: detail.to_owned(), ..Finding::default() }
+}
+
+/// Whether the branch takes all of itself back, from the source that it came from first. A copy that its owner took back
+/// must not keep the run that it copied.
+fn retracts_itself(branch: &Branch, fold: &Fold) -> bool {
+    let source = |offset: u64| {
+        let mut segments = branch.segments.iter();
+        segments.find(|s| (s.offset..s.end).contains(&offset)).map(|s| s.source.as_str())
+    };
+    fold.corrections().iter().any(|(at, correction)| {
+        correction.action == Action::Retract
+            && correction.session_id == branch.session_id
+            && source(at.offset) == source(0)
+    })
+}

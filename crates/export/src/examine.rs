@@ -13,7 +13,7 @@ use crate::conversation::{Assistant, Context, Conversation, Item, Turn, What, as
 use crate::dialect::trl;
 use crate::facts::{Facts, Judgement, Origin, Row};
 use crate::secrets::Guard;
-use crate::spill::{Frame, Spill, finish_row, start_frame};
+use crate::spill::{RowWriter, Span, Spill};
 use crate::tools::{Shapes, shapes};
 use crate::{Error, OnTruncatedOutput, Request, Result, Scan, Source};
 
@@ -188,7 +188,7 @@ fn row(
     let mut row = Row {
         no_sft: None,
         no_preference: None,
-        span: None,
+        spans: Vec::new(),
         prompt_turns: 0,
         prompt: [0; 32],
         length: 0,
@@ -239,8 +239,8 @@ fn row(
     row.has_call = conversation.calls().next().is_some();
     row.shapes = bench.shapes.intern(shapes(&conversation));
     if let Some(spill) = bench.spill.filter(|_| row.no_sft.is_none() || row.no_preference.is_none()) {
-        let written = render(&conversation).and_then(|frames| spill.put(&frames));
-        row.span = Some(written.map_err(Error::io("writing a temporary file", &part.branch.session_id))?);
+        let doing = Error::io("writing a temporary file for session", &part.branch.session_id);
+        row.spans = render(spill, &conversation).map_err(doing)?;
     }
     Ok(row)
 }
@@ -296,14 +296,11 @@ fn length(assistant: &Assistant<'_>) -> u64 {
     (assistant.text.text.len() + assistant.reasoning.text.len() + calls) as u64
 }
 
-fn render(conversation: &Conversation<'_>) -> std::io::Result<Vec<u8>> {
-    let mut row = String::new();
-    let mut frames: Vec<Frame> = Vec::with_capacity(conversation.turns.len());
+fn render(spill: &Spill, conversation: &Conversation<'_>) -> std::io::Result<Vec<Span>> {
+    let mut row = RowWriter::new(spill);
     for turn in &conversation.turns {
-        let start = start_frame(&mut row);
-        trl::open_message(&mut row, turn);
         let train = matches!(turn, Turn::Assistant(assistant) if assistant.train);
-        frames.push((start, row.len(), train));
+        row.message(train, |out| trl::open_message(out, turn))?;
     }
-    finish_row(row, &frames)
+    row.finish()
 }

@@ -52,8 +52,8 @@ pub(crate) struct Row {
     pub(crate) no_sft: Option<Reason>,
     /// Why the preference set may not have it, whatever else is found.
     pub(crate) no_preference: Option<Reason>,
-    /// Where the rendered turns are; None where neither set may have them, or nothing is written.
-    pub(crate) span: Option<Span>,
+    /// Where the rendered turns are; nowhere where neither set may have them, or nothing is written.
+    pub(crate) spans: Vec<Span>,
     /// Turns before the model's first.
     pub(crate) prompt_turns: usize,
     /// SHA-256 over roles and contents of the prompt, before redaction.

@@ -169,7 +169,7 @@ struct Writer<'w> {
 impl<'w> Writer<'w> {
     fn session<'e>(&mut self, used: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
         self.put("{\"messages\":[");
-        let mut frames = self.frames(used)?;
+        let mut frames = self.frames(used);
         self.messages(&mut frames, usize::MAX, true)?;
         let mut rest = String::from("],\"tools\":");
         rest.push_str(tools.of(used));
@@ -185,12 +185,12 @@ impl<'w> Writer<'w> {
 
     fn pair<'e>(&mut self, chosen: &Used<'e>, rejected: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
         self.put("{\"prompt\":[");
-        let mut frames = self.frames(chosen)?;
+        let mut frames = self.frames(chosen);
         self.messages(&mut frames, chosen.row.prompt_turns, false)?;
         self.put("],\"chosen\":[");
         self.messages(&mut frames, usize::MAX, false)?;
         self.put("],\"rejected\":[");
-        let mut frames = self.frames(rejected)?;
+        let mut frames = self.frames(rejected);
         self.skip(&mut frames, rejected.row.prompt_turns)?;
         self.messages(&mut frames, usize::MAX, false)?;
         let mut rest = String::from("],\"tools\":");
@@ -204,10 +204,11 @@ impl<'w> Writer<'w> {
         self.block.pass_on()
     }
 
-    fn frames(&self, used: &Used<'_>) -> Result<Frames<'w>> {
-        let spill = self.spill;
-        // A row that is used was rendered.
-        used.row.span.map(|span| spill.frames(span)).ok_or(Error::Thread)
+    fn frames<'e>(&self, used: &Used<'e>) -> Frames<'e>
+    where
+        'w: 'e,
+    {
+        self.spill.frames(&used.row.spans)
     }
 
     fn put(&mut self, text: &str) {

@@ -13,10 +13,12 @@ use crate::{Error, Result};
 
 /// Bytes of a frame before its message.
 const HEAD: usize = 5;
+/// A piece of a row is put into the file when it has reached this size. One message may make it larger.
+const PIECE_BYTES: usize = 1 << 20;
 /// How much of the file is read at once.
 const READ_BYTES: usize = 256 << 10;
 
-/// Where a row lies in the file.
+/// Where a piece of a row lies in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     offset: u64,
@@ -36,8 +38,8 @@ impl Spill {
         Ok(Spill { file, end: AtomicU64::new(0) })
     }
 
-    /// Keeps a row's frames. Rows of other threads go on beside it.
-    pub(crate) fn put(&self, frames: &[u8]) -> io::Result<Span> {
+    /// Other threads put theirs beside it.
+    fn put(&self, frames: &[u8]) -> io::Result<Span> {
         let span =
             Span { offset: self.end.fetch_add(frames.len() as u64, Ordering::Relaxed), bytes: frames.len() as u64 };
         self.file.write_all_at(frames, span.offset)?;
@@ -45,51 +47,85 @@ impl Spill {
     }
 
     /// The frames of a row, in order.
-    pub(crate) fn frames(&self, span: Span) -> Frames<'_> {
-        let part = Part { file: &self.file, at: span.offset, end: span.offset + span.bytes };
-        Frames { reader: BufReader::with_capacity(READ_BYTES, part) }
+    pub(crate) fn frames<'f>(&'f self, spans: &'f [Span]) -> Frames<'f> {
+        Frames { reader: BufReader::with_capacity(READ_BYTES, Parts { file: &self.file, spans, done: 0 }) }
     }
 }
 
-/// Starts a frame at the end of `row`; [`finish_row`] fills in its head.
-pub(crate) fn start_frame(row: &mut String) -> usize {
-    row.push_str("\0\0\0\0\0");
-    row.len()
+/// Builds a row's frames and puts them into the file piece by piece: a long session is never there twice.
+pub(crate) struct RowWriter<'f> {
+    spill: &'f Spill,
+    piece: String,
+    /// Where each message of the piece starts and ends, and whether the model may learn it.
+    messages: Vec<(usize, usize, bool)>,
+    spans: Vec<Span>,
 }
 
-/// Where a frame's message lies in the row that is being built, and whether the model may learn it.
-pub(crate) type Frame = (usize, usize, bool);
-
-/// The bytes of a row that was built with [`start_frame`]: heads are set in place.
-pub(crate) fn finish_row(row: String, frames: &[Frame]) -> io::Result<Vec<u8>> {
-    let mut bytes = row.into_bytes();
-    for (start, end, train) in frames {
-        let length = u32::try_from(end - start).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-        bytes[start - HEAD..start - 1].copy_from_slice(&length.to_le_bytes());
-        bytes[start - 1] = u8::from(*train);
+impl<'f> RowWriter<'f> {
+    pub(crate) fn new(spill: &'f Spill) -> RowWriter<'f> {
+        RowWriter { spill, piece: String::new(), messages: Vec::new(), spans: Vec::new() }
     }
-    Ok(bytes)
+
+    /// Takes the next message, which `write` appends.
+    pub(crate) fn message(&mut self, train: bool, write: impl FnOnce(&mut String)) -> io::Result<()> {
+        // Room for the head, which is known when the message is there.
+        self.piece.push_str("\0\0\0\0\0");
+        let start = self.piece.len();
+        write(&mut self.piece);
+        self.messages.push((start, self.piece.len(), train));
+        if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.put() }
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.piece).into_bytes();
+        for (start, end, train) in self.messages.drain(..) {
+            let length = u32::try_from(end - start).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+            bytes[start - HEAD..start - 1].copy_from_slice(&length.to_le_bytes());
+            bytes[start - 1] = u8::from(train);
+        }
+        self.spans.push(self.spill.put(&bytes)?);
+        bytes.clear();
+        self.piece = String::from_utf8(bytes).unwrap_or_default();
+        Ok(())
+    }
+
+    /// Where the row is.
+    pub(crate) fn finish(mut self) -> io::Result<Vec<Span>> {
+        if !self.piece.is_empty() {
+            self.put()?;
+        }
+        Ok(self.spans)
+    }
 }
 
-struct Part<'f> {
+struct Parts<'f> {
     file: &'f File,
-    at: u64,
-    end: u64,
+    /// What is left of the row.
+    spans: &'f [Span],
+    /// Bytes of the first of them that were read.
+    done: u64,
 }
 
-impl Read for Part<'_> {
+impl Read for Parts<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let wanted = left.min(buffer.len());
-        let read = self.file.read_at(&mut buffer[..wanted], self.at)?;
-        self.at += read as u64;
-        Ok(read)
+        while let Some((span, rest)) = self.spans.split_first() {
+            let left = span.bytes - self.done;
+            if left == 0 {
+                (self.spans, self.done) = (rest, 0);
+                continue;
+            }
+            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = self.file.read_at(&mut buffer[..wanted], span.offset + self.done)?;
+            self.done += read as u64;
+            return Ok(read);
+        }
+        Ok(0)
     }
 }
 
 /// Reads frames one by one.
 pub(crate) struct Frames<'f> {
-    reader: BufReader<Part<'f>>,
+    reader: BufReader<Parts<'f>>,
 }
 
 impl Frames<'_> {
@@ -108,5 +144,46 @@ impl Frames<'_> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(Some(head[4] != 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_as_they_were_however_they_were_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spill = Spill::create(folder.path()).expect("a file");
+        let rows: Vec<Vec<(String, bool)>> = [0, 1, 7, 40]
+            .map(|n| {
+                // Some messages are longer than a piece, some are empty.
+                (0..n).map(|i| ("é".repeat(i * i * 4321 % (PIECE_BYTES * 3 / 4)), i % 2 == 0)).collect()
+            })
+            .into();
+        // Two rows at a time: their pieces lie between each other.
+        let spans: Vec<Vec<Span>> = rows
+            .chunks(2)
+            .flat_map(|two| {
+                let mut writers: Vec<_> = two.iter().map(|_| RowWriter::new(&spill)).collect();
+                for i in 0..40 {
+                    for (writer, row) in writers.iter_mut().zip(two) {
+                        let Some((text, train)) = row.get(i) else { continue };
+                        writer.message(*train, |out| out.push_str(text)).expect("written");
+                    }
+                }
+                writers.into_iter().map(|writer| writer.finish().expect("written")).collect::<Vec<_>>()
+            })
+            .collect();
+        for (row, spans) in rows.iter().zip(&spans) {
+            let mut frames = spill.frames(spans);
+            let mut out = Vec::new();
+            for (text, train) in row {
+                out.clear();
+                assert_eq!(frames.next_into(&mut out).expect("read"), Some(*train));
+                assert!(out == text.as_bytes());
+            }
+            assert_eq!(frames.next_into(&mut out).expect("read"), None);
+        }
     }
 }

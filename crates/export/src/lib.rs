@@ -1,6 +1,6 @@
 //! Training sets from a lake: chooses sessions, assembles, masks and pairs them, and writes what the trainers load.
 //!
-//! [`export`] is the one way in. It takes only what it verified itself: every branch is judged and looked through for
+//! [`export()`] is the one way in. It takes only what it verified itself: every branch is judged and looked through for
 //! secrets afresh here, from the bytes that were received. What cannot be decided is left out, and listed.
 //!
 //! A branch is read and parsed once. Its row waits in a temporary file until all branches are judged, since only all of

@@ -1,0 +1,82 @@
+//! `trace-lake show SESSION`: one session as a person reads it.
+
+use clap::Args;
+use lake_store::{Branch, catalog, log, read_checks};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit::{Exit, failed};
+use crate::out::{self, escape, note};
+use crate::session_view::view;
+use crate::session_words::say;
+
+/// Sessions that are named when a prefix fits several.
+const NAMED: usize = 8;
+
+/// Arguments of `show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// The session's id, or the start of it if no other session's starts so
+    session: String,
+    /// Only this branch of it
+    #[arg(long, value_name = "N")]
+    branch: Option<u32>,
+    /// Whole inputs and outputs
+    #[arg(long)]
+    full: bool,
+}
+
+/// Shows.
+pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
+    let trust = context.trust()?;
+    let lake = context.open()?;
+    let catalog = catalog(&lake, None)?;
+    let behind = log::tip(&lake)?.k.saturating_sub(catalog.k);
+    if behind > 0 {
+        note(format!("trace-lake: the tables are {behind} behind the log; `trace-lake derive` brings them up"));
+    }
+    let session_id = find(&catalog.branches, &args.session)?;
+    let secrets = read_checks(&lake, "secrets", &context.secrets_digest()?)?;
+    let mut views = Vec::new();
+    for branch in catalog.branches.iter().filter(|b| b.session_id == session_id) {
+        if args.branch.is_none_or(|wanted| wanted == branch.branch) {
+            views.push(view(&lake, branch, trust.as_ref(), &secrets)?);
+        }
+    }
+    if views.is_empty() {
+        let wanted = args.branch.unwrap_or(0);
+        return Err(failed(format!("session {} has no branch {wanted}", escape(&session_id)), "leave --branch out"));
+    }
+    if context.json {
+        out::json(&json!({"session_id": session_id, "k": catalog.k, "behind": behind, "branches": views}))?;
+        return Ok(Exit::Done);
+    }
+    for (i, one) in views.iter().enumerate() {
+        if i > 0 {
+            out::line("")?;
+        }
+        say(&session_id, one, args.full)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn find(branches: &[Branch], wanted: &str) -> anyhow::Result<String> {
+    if branches.iter().any(|b| b.session_id == wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let mut ids: Vec<&str> =
+        branches.iter().map(|b| b.session_id.as_str()).filter(|id| id.starts_with(wanted)).collect();
+    ids.dedup();
+    match ids.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => Err(failed(
+            format!("no session `{}` is in the lake's tables", escape(wanted)),
+            "`trace-lake sql --query recent-sessions` lists the newest",
+        )),
+        many => {
+            let named: Vec<String> = many.iter().take(NAMED).map(|id| escape(id)).collect();
+            let message = format!("{} sessions start with `{}`", many.len(), escape(wanted));
+            Err(failed(message, format!("they are {}", named.join(", "))))
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What the bench is asked to do.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 
 pub(crate) const USAGE: &str = "usage: lake-benches [--binary FILE] [--mb N] [--seed N] [--rounds N] [--sizes N,N,…] \
      [--python FILE] [--peers DIR] [--work DIR]
@@ -60,6 +60,9 @@ impl Arguments {
         if !arguments.binary.is_file() {
             return Err(format!("no binary at {}: build it with --release first", arguments.binary.display()).into());
         }
+        // The binary is run in another folder. A Python's path is left as it is: a link into a venv means the venv.
+        arguments.binary = absolute(&arguments.binary)?;
+        arguments.work = absolute(&arguments.work)?;
         Ok(arguments)
     }
 }

@@ -9,6 +9,7 @@ mod job;
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use arguments::Arguments;
 use child::Taken;
@@ -19,7 +20,18 @@ const SYNC_TIMES: f64 = 2.5;
 const EXPORT_TIMES: f64 = 3.0;
 const SYNC_PEAK: f64 = 512.0;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell where even that cannot be written.
+            let _ = writeln!(io::stderr(), "lake-benches: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let work = Work::new(&arguments.work)?;
     if arguments.sizes.is_empty() { compare(&arguments, &work) } else { sizes(&arguments, &work) }

@@ -14,7 +14,7 @@ use crate::{Error, Lake, Result, names};
 /// A heads file follows each record of a number that this divides.
 const EVERY: u64 = 256;
 
-/// For each session the ends that the log has and no later segment goes on from.
+/// For each session the ends that the log has: a file that ends, or goes on, at one of them is known up to there.
 #[derive(Clone, Debug, Default)]
 pub struct Heads(BTreeMap<String, Vec<(u64, String)>>);
 
@@ -47,7 +47,6 @@ impl Heads {
                 continue;
             }
             let heads = self.0.entry(segment.session_id.clone()).or_default();
-            heads.retain(|(end, sha)| !(*end == segment.offset && *sha == segment.sha256_before));
             let head = (segment.end, segment.sha256_end.clone());
             if !heads.contains(&head) {
                 heads.push(head);

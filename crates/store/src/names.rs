@@ -28,14 +28,14 @@ pub(crate) fn record_number(path: &Path) -> Option<u64> {
 /// `raw/org=…/repo=…/date=…/<session>/<end>-<sha>.jsonl.zst`; a later try of the same name with other bytes adds `.1`.
 pub(crate) fn raw(place: &Place, session_id: &str, end: u64, sha256_end: &str, attempt: u32) -> Path {
     let again = if attempt == 0 { String::new() } else { format!(".{attempt}") };
-    Path::from_iter([
-        "raw".to_owned(),
-        format!("org={}", place.org),
-        format!("repo={}", place.repo),
-        format!("date={}", place.date),
-        session_slug(session_id),
-        format!("{end}-{sha256_end}.jsonl.zst{again}"),
-    ])
+    let Place { org, repo, date } = place;
+    let slug = session_slug(session_id);
+    written(&format!("raw/org={org}/repo={repo}/date={date}/{slug}/{end}-{sha256_end}.jsonl.zst{again}"))
+}
+
+/// A path as it is written: organisation and repository are percent-encoded already, and are not encoded again.
+pub(crate) fn written(path: &str) -> Path {
+    Path::parse(path).unwrap_or_else(|_| Path::from(path))
 }
 
 /// Folder of a derived table, with the closing slash left out.

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use bytes::Bytes;
 use lake_trace::Place;
-use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutMode};
 use zstd::bulk::Compressor;
 
@@ -87,7 +86,7 @@ pub async fn put(
 /// # Errors
 /// [`Error::Purged`] when it is not there, [`Error::Damaged`], and those of the store.
 pub(crate) fn read(lake: &Lake, raw: &str) -> Result<Vec<u8>> {
-    let path = Path::from(raw);
+    let path = names::written(raw);
     let body = lake.get(&path)?.ok_or_else(|| Error::Purged(lake.at(&path)))?;
     let damaged = |what: String| Error::Damaged { path: lake.at(&path), what };
     // The frame says how large the content is; a bound guards against a damaged one.

@@ -82,9 +82,6 @@ impl Sink {
     }
 
     fn part(&mut self, place: &Place) -> &mut Part {
-        if !self.parts.contains_key(&(place.org.clone(), place.date.clone())) {
-            self.parts.insert((place.org.clone(), place.date.clone()), Part::new());
-        }
         self.parts.entry((place.org.clone(), place.date.clone())).or_insert_with(Part::new)
     }
 

@@ -199,6 +199,18 @@ impl Tables {
         Ok(ours)
     }
 
+    /// Hands over the rows of a derived table, batch by batch; organisation and date stand in the log, not in them.
+    ///
+    /// # Errors
+    /// Those of the store and of Parquet.
+    pub fn scan(&self, lake: &Lake, name: &str, mut each: impl FnMut(&RecordBatch)) -> Result<()> {
+        let Some(table) = self.table(name) else { return Ok(()) };
+        for_each_file(lake, &names::table(self.generation, name), delta::files(table)?, None, |_, batch| {
+            each(batch);
+            Ok(())
+        })
+    }
+
     /// The branches in the tables, sorted by session and branch; with `only`, those of these sessions.
     ///
     /// # Errors

@@ -192,7 +192,8 @@ fn take_file(
 ) -> Result<(), Fault> {
     let Found { path, stamp, .. } = &file.found;
     let idle_ms = i64::try_from(context.options.idle.as_millis()).unwrap_or(i64::MAX);
-    let idle = context.options.now_ms.saturating_sub(stamp.modified_ms()) >= idle_ms;
+    // Without a wait everything is finished, whatever the two clocks say.
+    let idle = idle_ms == 0 || context.options.now_ms.saturating_sub(stamp.modified_ms()) >= idle_ms;
     let small = stamp.size <= crate::cut::SEGMENT as u64;
     // A large file is looked through before anything of it is uploaded; a small one is in memory anyway.
     if !idle && !small && !has_end(path, stamp.size, context.options.max_line)? {
@@ -207,6 +208,11 @@ fn take_file(
     while let Some(cut) = cutter.next()? {
         if !idle && small && one.segments.is_empty() && known == 0 && !one.dry && !bytes_have_end(&cut.bytes) {
             one.became = Became::Unfinished;
+            return Ok(());
+        }
+        if small && known == 0 && cut.bytes.iter().all(u8::is_ascii_whitespace) {
+            // Blank lines are no lines: there is no session to speak of.
+            one.became = Became::Unchanged;
             return Ok(());
         }
         let (session_id, place) = match &place {

@@ -40,9 +40,8 @@ pub(super) fn fixtures() -> Vec<Fixture> {
         different_first_line(),
         Fixture::one("empty_file", "No line, no session.", Vec::new()).branches(0, &[]),
         Fixture::one("only_blank_lines", "No line, no session.", b"\n\n \n".to_vec()).branches(0, &[]),
-        Fixture::one("only_rejects", "No good line: no session, but its rejects are kept.", b"x\n{}\n".to_vec())
-            .rejects(2)
-            .branches(0, &[]),
+        Fixture::one("only_rejects", "No good line: its rejects are kept under the file's name.", b"x\n{}\n".to_vec())
+            .rejects(2),
         Fixture::one(
             "no_session_end",
             "Finished once it has not grown for `--idle`; ended by `sweep`.",

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::out::{self, escape};
 use crate::settings::{Flags, Origin, Setting};
 use crate::store_options::is_shown;
-use crate::units::{bytes, duration, parse_duration};
+use crate::units::{duration, parse_duration, size};
 
 /// Arguments of `config`: those that sync has too, so that one sees what they would do.
 #[derive(Args, Debug)]
@@ -74,7 +74,7 @@ fn rows(context: &Context) -> Vec<Row> {
     add("idle", Some(Setting::new(duration(settings.idle.value), settings.idle.origin.clone())));
     add("corrections_from", Some(list(&settings.corrections_from)));
     let limit = &settings.memory_limit;
-    add("memory_limit", Some(Setting::new(bytes(limit.value), limit.origin.clone())));
+    add("memory_limit", Some(Setting::new(size(limit.value), limit.origin.clone())));
     for (key, setting) in &settings.store {
         let value = if is_shown(key) { without_user(&setting.value) } else { "(set, not shown)".to_owned() };
         add(&format!("store.{key}"), Some(Setting::new(value, setting.origin.clone())));

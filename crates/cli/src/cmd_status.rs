@@ -100,6 +100,7 @@ fn say(facts: &Facts, now: i64) -> anyhow::Result<()> {
         }
     }
     out::line(listed("held back ", &facts.held_back))?;
+    out::line(format!("ready     {} for the next supervised set", count(facts.ready, "session")))?;
     if facts.exports.is_empty() {
         out::line("exported  never")?;
     } else {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Args;
 use lake_store::{Error, Lake};
 use lake_sync::{Options, Summary};
@@ -87,13 +88,14 @@ pub(crate) fn run(context: &Context, args: &SyncArgs) -> anyhow::Result<Exit> {
 /// The lake, made where it is not there. A dry run that would make one looks at an empty one in memory.
 fn lake(context: &Context, address: &str, dry_run: bool) -> anyhow::Result<Lake> {
     let options = as_options(&context.settings.store);
-    if !dry_run {
-        return Ok(Lake::create(address, &options)?);
-    }
-    match Lake::open(address, &options) {
-        Err(Error::NoLake(_)) => Ok(Lake::over(Arc::new(InMemory::new()), address, None, true)?),
-        other => Ok(other?),
-    }
+    let lake = match dry_run {
+        false => Lake::create(address, &options),
+        true => match Lake::open(address, &options) {
+            Err(Error::NoLake(_)) => Lake::over(Arc::new(InMemory::new()), address, None, true),
+            other => other,
+        },
+    };
+    lake.with_context(|| format!("opening the lake {address}"))
 }
 
 fn cache(context: &Context) -> Option<PathBuf> {

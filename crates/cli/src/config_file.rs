@@ -1,6 +1,7 @@
 //! The configuration file: `trace-lake.toml` here, `config.toml` in the user's configuration folder.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -50,7 +51,12 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<ConfigFile>> {
     match std::fs::read_to_string(path) {
         Ok(text) => parse(&text, path).map(Some),
         // A folder above that is a file, or a home that one may not enter, holds no configuration either.
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        // HOME may be another user's, as under setpriv: what stands there is not this user's configuration.
+        Err(e) if e.kind() == ErrorKind::PermissionDenied && std::fs::metadata(path).is_err() => {
+            tracing::debug!("no configuration from {}: {e}", path.display());
+            Ok(None)
+        }
         Err(e) => Err(usage(
             format!("reading the configuration file {}: {e}", path.display()),
             "make it readable, or remove it",

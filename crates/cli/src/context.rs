@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use lake_secrets::AllowList;
 use lake_store::{Lake, Tables, log};
 use lake_verdict::Trust;
@@ -35,7 +36,8 @@ impl Context {
 
     /// Opens the lake that is there.
     pub(crate) fn open(&self) -> anyhow::Result<Lake> {
-        Ok(Lake::open(self.address()?, &as_options(&self.settings.store))?)
+        let address = self.address()?;
+        Lake::open(address, &as_options(&self.settings.store)).with_context(|| format!("opening the lake {address}"))
     }
 
     /// The trust file, if one is named.

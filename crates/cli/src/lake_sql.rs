@@ -81,6 +81,7 @@ impl LakeSql {
         context: &Context,
         work: impl Future<Output = lake_query::Result<T>>,
     ) -> anyhow::Result<T> {
+        tracing::info!("asking");
         let answer = self.lake.runtime().block_on(async {
             tokio::select! {
                 answer = work => Some(answer),

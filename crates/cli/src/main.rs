@@ -37,6 +37,7 @@ mod status_facts;
 mod store_options;
 mod units;
 
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -63,7 +64,10 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error).into(),
     };
     let as_json = cli.global.json;
-    match run(cli, &env, &signals) {
+    // A fault of ours ends with a code of the table too, after clean-up; what it says stands on stderr already.
+    let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(cli, &env, &signals)))
+        .unwrap_or_else(|_| Err(exit::failed("a fault in trace-lake", "run it again, and report what stands above")));
+    match ran {
         Ok(exit) => exit.into(),
         Err(error) if out::is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => report::report(&error, &env, as_json, &signals).into(),

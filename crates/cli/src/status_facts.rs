@@ -26,7 +26,10 @@ pub(crate) struct Facts {
     pub(crate) outcomes: BTreeMap<String, u64>,
     pub(crate) flags: BTreeMap<String, u64>,
     pub(crate) checks: Vec<CheckAt>,
+    /// Sessions that are in no supervised set, by reason.
     pub(crate) held_back: BTreeMap<String, u64>,
+    /// Sessions that wait only for the next export.
+    pub(crate) ready: u64,
     pub(crate) exports: Vec<ExportAt>,
 }
 
@@ -66,7 +69,7 @@ pub(crate) struct ExportAt {
     pub(crate) manifest_sha256: String,
 }
 
-const MS: &str = "cast(to_unixtime(max(at)) * 1000 as bigint)";
+const MS: &str = "cast(max(at) as bigint) / 1000";
 
 /// Gathers all. Reads tables and the tail of the log, writes nothing.
 pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts> {
@@ -74,6 +77,8 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
     let ask = |sql: &str| asked.rows(context, sql);
     let tip = log::tip(lake)?;
     let totals = ask("select count(*) as n, count(*) filter (where verified) as v from sessions")?;
+    let mut held_back = held_back(context, asked)?;
+    let ready = held_back.remove("ready").unwrap_or(0);
     let total = |key: &str| totals.first().map_or(0, |row| number(row, key));
     Ok(Facts {
         lake: lake.address().to_owned(),
@@ -98,7 +103,8 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
             "select kind, {MS} as at, (select count(*) from sessions where outcome is not null) as judged, \
              (select count(*) from sessions where secrets is not null) as scanned from checks group by kind order by kind"
         ))?),
-        held_back: held_back(context, asked)?,
+        held_back,
+        ready,
         exports: exports(&ask(&format!(
             "select manifest_sha256, max(out) as out, max(k) as k, \"set\", count(distinct row) as rows, {MS} as at \
              from exports group by manifest_sha256, \"set\", at order by at desc, \"set\""
@@ -106,7 +112,7 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
     })
 }
 
-/// Why sessions are in no supervised set. What only waits for the next export is not held back.
+/// Why sessions are in no supervised set; `ready` for those that wait only for the next export.
 fn held_back(context: &Context, asked: &LakeSql) -> anyhow::Result<BTreeMap<String, u64>> {
     let Some(query) = lake_query::saved_query("held-back") else { return Ok(BTreeMap::new()) };
     let rows = asked.rows(context, query.sql)?;
@@ -218,6 +224,7 @@ pub(crate) fn metrics(facts: &Facts, now_ms: i64) -> Metrics {
     for (reason, n) in &facts.held_back {
         out.gauge("held_back_sessions", "Sessions in no supervised set, by reason.", &[("reason", reason)], *n as f64);
     }
+    out.gauge("ready_sessions", "Sessions that wait only for the next export.", &[], facts.ready as f64);
     for check in &facts.checks {
         let help = "When a check last wrote a row.";
         out.gauge("newest_check_timestamp_seconds", help, &[("kind", &check.kind)], seconds(check.at_ms));

@@ -42,9 +42,15 @@ pub(crate) fn store_options(
     if lake.is_some_and(|lake| lake.starts_with("s3://") || lake.starts_with("s3a://")) {
         add_profile(env, &mut out);
     }
+    for key in ENDPOINTS {
+        if let Some(setting) = out.get(key).filter(|setting| !is_http(&setting.value)) {
+            let what = format!("{}: `{}` is no http:// or https:// URL", setting.origin, setting.value);
+            return Err(usage(what, "an endpoint is a URL such as https://s3.example.com or http://127.0.0.1:9000"));
+        }
+    }
     let plain = |key: &str| out.get(key).is_some_and(|s| s.value.starts_with("http://"));
     if !out.contains_key("allow_http")
-        && ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint"].into_iter().any(plain)
+        && ENDPOINTS.into_iter().any(plain)
     {
         out.insert(
             "allow_http".into(),
@@ -52,6 +58,13 @@ pub(crate) fn store_options(
         );
     }
     Ok(out)
+}
+
+const ENDPOINTS: [&str; 3] = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint"];
+
+/// The store's own client breaks down on what is no URL.
+fn is_http(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 /// A profile stands in for what nobody named. Where environment or configuration name another way to credentials, its

@@ -70,6 +70,11 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// A size as [`parse_size`] reads it.
+pub(crate) fn size(n: u64) -> String {
+    if n > 0 && n.is_multiple_of(1 << 20) { format!("{}MiB", n >> 20) } else { n.to_string() }
+}
+
 /// How long ago, for a person.
 pub(crate) fn age(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;

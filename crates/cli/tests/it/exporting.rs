@@ -1,0 +1,85 @@
+//! `check` and `export` from outside.
+
+use serde_json::Value;
+
+use crate::kit::{Kit, demo_dir, trust_file};
+
+fn lines(kit: &Kit, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(kit.path(name)).expect("a file");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn the_sets_hold_what_is_proven_and_say_what_is_left_out() {
+    let kit = Kit::with_demo();
+    let ran = kit.run(&["export", "--out", "out", "--require-signature", "--trust", &trust_file()]).exits(0);
+    ran.prints(&["sft: 4 rows, 4 used of 11 sessions selected", "unsigned 1", "preference: 2 rows", "manifest sha256 "]);
+    assert_eq!(lines(&kit, "out/sft/train-00000-of-00001.jsonl").len(), 4);
+    assert_eq!(lines(&kit, "out/preference/train-00000-of-00001.jsonl").len(), 2);
+    assert_eq!(lines(&kit, "out/exclusions.jsonl").iter().filter(|l| l["set"] == "sft").count(), 7);
+    let noted = kit.run(&["sql", "select \"set\", count(distinct row) as n from exports group by 1 order by 1"]).exits(0);
+    assert_eq!(noted.out, "set,n\npreference,2\nsft,4\n");
+    kit.run(&["status"]).exits(0).prints(&["sft: 4 rows of version 1 in "]);
+    // The same lake, flags and binary: the same bytes.
+    kit.run(&["export", "--out", "again", "--require-signature", "--trust", &trust_file()]).exits(0);
+    let read = |name: &str| std::fs::read(kit.path(name)).expect("a manifest");
+    assert_eq!(read("out/manifest.json"), read("again/manifest.json"));
+}
+
+#[test]
+fn export_refuses_what_it_should() {
+    let kit = Kit::with_demo();
+    kit.run(&["export", "--out", "out", "--require-signature"]).exits(2).says(&["needs a trust file", "--trust"]);
+    kit.run(&["export", "--out", "out", "--train-after-fail", "last"]).exits(2);
+    kit.run(&["export", "--out", "s3://bucket/x"]).exits(2).says(&["is no folder"]);
+    kit.run(&["export", "--out", "out", "--where", "nonsense = 1"]).exits(1).says(&["nonsense"]);
+    kit.run(&["export", "--out", "out", "--since", "2026-01-02", "--until", "2026-01-01"]).exits(2);
+    kit.run(&["export", "--out", "out", "--at", "7"]).exits(1).says(&["stand at version 1, not at 7"]);
+    assert!(!kit.path("out").exists());
+    kit.write("out/mine", "precious");
+    kit.run(&["export", "--out", "out"]).exits(1).says(&["is there already", "--force"]);
+    assert!(kit.path("out/mine").exists());
+    kit.run(&["export", "--out", "out", "--force"]).exits(0);
+    assert!(!kit.path("out/mine").exists());
+}
+
+#[test]
+fn sessions_can_be_chosen() {
+    let kit = Kit::with_demo();
+    let used = |args: &[&str]| {
+        let mut whole = vec!["export", "--out", "none", "--dry-run", "--json"];
+        whole.extend(args);
+        let json = kit.run(&whole).exits(0).json();
+        (json["sets"]["sft"]["selected"].clone(), json["sets"]["sft"]["rows"].clone())
+    };
+    assert_eq!(used(&[]).0, 11);
+    assert_eq!(used(&["--where", "session_id like 'demo-01%'"]), (1.into(), 1.into()));
+    assert_eq!(used(&["--repo", "https://github.com/Acme/Web.git"]).0, 2);
+    assert_eq!(used(&["--since", "2030-01-01"]).0, 0);
+    assert_eq!(used(&["--until", "2030-01-01"]).0, 11);
+    let json = kit.run(&["export", "--out", "none", "--dry-run", "--json", "--sets", "sft"]).exits(0).json();
+    assert!(json["sets"].get("preference").is_none());
+    assert!(!kit.path("none").exists());
+}
+
+#[test]
+fn strict_says_4() {
+    let kit = Kit::with_demo();
+    kit.run(&["export", "--out", "out", "--strict"]).exits(4);
+    kit.run(&["export", "--out", "one", "--strict", "--sets", "sft", "--where", "session_id = 'demo-01-flipped'"]).exits(0);
+    kit.run(&["check", "--strict"]).exits(0);
+    kit.run(&["rebuild"]).exits(0).prints(&["generation 2 stands at version 1, 11 segments"]);
+    kit.write("allow.toml", "[[allow]]\nliteral = 'x-not-there'\nreason = 'another digest'\nexpires = 2099-01-01\n");
+    kit.run(&["check", "--strict", "--allow", "allow.toml"]).exits(4).prints(&["github-token 1"]);
+}
+
+#[test]
+fn check_and_export_derive_what_is_behind() {
+    let kit = Kit::new();
+    kit.run(&["sync", "--lake", "lake", "--data-dir", &demo_dir(), "--idle", "0s", "--no-derive"]).exits(3);
+    kit.run(&["check", "--lake", "lake", "--dry-run"]).exits(0).prints(&["1 batch record behind"]);
+    kit.run(&["export", "--lake", "lake", "--out", "dry", "--dry-run"]).exits(0).says(&["stand at version 0 of 1"]);
+    kit.run(&["export", "--lake", "lake", "--out", "out"]).exits(0).prints(&["sft: 5 rows"]);
+    kit.run(&["check", "--lake", "lake"]).exits(0).prints(&["looked at 11 sessions", "not judged"]);
+    kit.run(&["check", "--lake", "lake"]).exits(0).prints(&["looked at 0 sessions", "11 had theirs"]);
+}

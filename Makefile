@@ -1,0 +1,57 @@
+# Every target builds with the same profile and the same selection of packages and targets. With fewer of them (`-p`, or
+# binaries alone) cargo leaves out features that only tests ask of shared crates, and builds DataFusion a second time.
+CARGO ?= cargo
+PYTHON ?= python3
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VENV := .venv
+DEMO := $(TARGET)/demo
+BENCH_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench fixtures fmt lint doc deny build skips
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-9s %s\n' "$$name" "$$says"; done
+
+build:
+	@[ -x $(TARGET)/debug/trace-lake ] || echo 'building; the first time takes about ten minutes on two cores'
+	$(CARGO) build --workspace --bins --examples
+
+demo: build ## build, then sync, check and export the demo traces into a lake of your own
+	@sh fixtures/demo.sh $(TARGET)/debug/trace-lake $(DEMO)
+
+test: ## run all tests, and say which services they had to do without
+	@$(MAKE) --no-print-directory skips
+	$(CARGO) test --workspace --no-fail-fast
+	@$(MAKE) --no-print-directory skips
+
+skips:
+	@[ -n "$$TRACE_LAKE_TEST_S3" ] || echo 'SKIPPED: tests on S3; TRACE_LAKE_TEST_S3 names no endpoint (see README.md)'
+	@[ -n "$$TRACE_LAKE_TEST_PYTHON" ] || echo 'SKIPPED: tests with Python engines; TRACE_LAKE_TEST_PYTHON names no python (see README.md)'
+
+bench: $(VENV)/duckdb ## measure the release binary beside its peers; BENCH_ARGS="--mb 100 --rounds 1" is quick
+	$(CARGO) build --workspace --bins --release
+	$(TARGET)/release/lake-benches --binary $(TARGET)/release/trace-lake --python $(VENV)/bin/python $(BENCH_ARGS)
+
+# The one version of duckdb that the requirements of .ci name.
+$(VENV)/duckdb: .ci/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet "$$(grep '^duckdb==' .ci/requirements.txt)"
+	@touch $@
+
+fixtures: build ## write the fixtures anew; the same bytes each time
+	$(TARGET)/debug/fixtures fixtures
+
+fmt: ## format the sources
+	$(CARGO) fmt --all
+
+lint: ## look at format and clippy, with warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+doc: ## build the documentation of the crates, with warnings as errors
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --lib --bins --examples
+
+deny: ## look at licences, sources and bans of all dependencies; installs cargo-deny from crates.io if it is missing
+	@command -v cargo-deny >/dev/null || { echo 'cargo-deny is missing; installing it from crates.io'; $(CARGO) install --locked cargo-deny; }
+	$(CARGO) deny check bans licenses sources

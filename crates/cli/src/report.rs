@@ -137,13 +137,13 @@ fn of_cause(error: &anyhow::Error) -> Option<&'static str> {
                 _ => {}
             }
         }
-        if let Some(store) = cause.downcast_ref::<object_store::Error>() {
-            match store {
-                object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-                    return Some(CREDENTIALS);
-                }
-                _ => {}
-            }
+        if let Some(store) = cause.downcast_ref::<object_store::Error>()
+            && matches!(
+                store,
+                object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. }
+            )
+        {
+            return Some(CREDENTIALS);
         }
     }
     let text = words(error).to_lowercase();

@@ -49,9 +49,7 @@ pub(crate) fn store_options(
         }
     }
     let plain = |key: &str| out.get(key).is_some_and(|s| s.value.starts_with("http://"));
-    if !out.contains_key("allow_http")
-        && ENDPOINTS.into_iter().any(plain)
-    {
+    if !out.contains_key("allow_http") && ENDPOINTS.into_iter().any(plain) {
         out.insert(
             "allow_http".into(),
             Setting::new("true".into(), Origin::Derived("the endpoint starts with http://")),
@@ -83,7 +81,7 @@ fn add_profile(env: &Env, out: &mut BTreeMap<String, Setting<String>>) {
         let known = out.contains_key(key)
             || (key == "aws_region" && out.contains_key("aws_default_region"))
             || (key == "aws_endpoint" && out.contains_key("aws_endpoint_url_s3"));
-        if !known && !(is_credential && has_credentials) {
+        if !(known || is_credential && has_credentials) {
             out.insert(key.to_owned(), Setting::new(value, Origin::Derived("the AWS profile")));
         }
     }

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::data_dirs;
-use crate::exit::Exit;
+use crate::exit::{Exit, failed};
 use crate::out::{self, escape};
-use crate::report::classify;
+use crate::report::{classify, words};
 use crate::units::count;
 
 /// A store's clock may differ from ours by this, seconds.
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> 
     let mut look = |name, found: anyhow::Result<String>| {
         let looked = match found {
             Ok(detail) => Looked { name, ok: true, detail, hint: None },
-            Err(error) => Looked { name, ok: false, detail: format!("{error:#}"), hint: classify(&error).1 },
+            Err(error) => Looked { name, ok: false, detail: words(&error), hint: classify(&error).1 },
         };
         let ok = looked.ok;
         all.push(looked);
@@ -122,8 +122,19 @@ fn state(context: &Context) -> anyhow::Result<String> {
 
 fn stands(lake: &Lake) -> anyhow::Result<String> {
     let k = log::tip(lake)?.k;
-    let tables = Tables::open(lake)?.map_or(0, |tables| tables.k());
-    Ok(format!("{} at version {k}, tables at {tables}", lake.address()))
+    match Tables::open(lake).map_err(anyhow::Error::from) {
+        Ok(tables) => Ok(format!("{} at version {k}, tables at {}", lake.address(), tables.map_or(0, |t| t.k()))),
+        // A host that only syncs has no need of them, and no right to them.
+        Err(error) if is_denied(&error) => {
+            Ok(format!("{} at version {k}; its tables may not be read here: `sync --no-derive`", lake.address()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The Delta kernel hands on the words of a store's refusal, not the refusal.
+fn is_denied(error: &anyhow::Error) -> bool {
+    words(error).contains("lacked the necessary privileges")
 }
 
 /// Puts one object twice: the second put must be refused. What it put, it removes.
@@ -132,7 +143,16 @@ fn scratch(lake: &Lake, store_ms: &mut Option<i64>) -> anyhow::Result<String> {
     let store = lake.store();
     lake.runtime().block_on(async {
         let put = || store.put_opts(&path, "scratch".into(), PutMode::Create.into());
-        put().await.with_context(|| format!("creating {path} in the lake"))?;
+        match put().await {
+            Ok(_) => {}
+            Err(object_store::Error::PermissionDenied { .. }) => {
+                return Err(failed(
+                    format!("this user may not create {path} in the lake"),
+                    "a host that only syncs needs no such right: --dry-run leaves this out",
+                ));
+            }
+            Err(e) => return Err(e).with_context(|| format!("creating {path} in the lake")),
+        }
         let second = put().await;
         *store_ms = store.head(&path).await.ok().map(|meta| meta.last_modified.timestamp_millis());
         let removed = store.delete(&path).await;

@@ -43,7 +43,7 @@ fn is_stopped(error: &anyhow::Error) -> bool {
 }
 
 /// The whole chain, each cause once.
-fn words(error: &anyhow::Error) -> String {
+pub(crate) fn words(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let said = cause.to_string();

@@ -2,7 +2,8 @@
 
 use lake_trace::{Flag, Flags, Fold, LineRef, Looked, Place, Reject, lines};
 
-use crate::rows::{Owner, SegmentRow};
+use crate::rows::Owner;
+use crate::segment_rows::SegmentRow;
 use crate::{Branch, Result, Segment, Sink};
 
 /// Where a segment came from.
@@ -97,13 +98,7 @@ impl BranchWriter {
         self.next_line
     }
 
-    fn walk(
-        &mut self,
-        bytes: &[u8],
-        raw: &str,
-        mut sink: Option<&mut Sink>,
-        bad: &mut BadLines,
-    ) -> Result<()> {
+    fn walk(&mut self, bytes: &[u8], raw: &str, mut sink: Option<&mut Sink>, bad: &mut BadLines) -> Result<()> {
         let base = self.end;
         self.end += bytes.len() as u64;
         let mut from = 0;
@@ -132,8 +127,7 @@ impl BranchWriter {
                 Looked::Blank => {}
                 Looked::Event(event) => {
                     if let Some(sink) = sink.as_deref_mut() {
-                        let owner =
-                            Owner { repo: &self.place.repo, session_id: &self.session_id, branch: self.branch };
+                        let owner = Owner { repo: &self.place.repo, session_id: &self.session_id, branch: self.branch };
                         sink.event(&self.place, owner, &event, at)?;
                     }
                 }

@@ -19,6 +19,7 @@ mod parquet_file;
 pub mod raw;
 mod rows;
 pub mod schema;
+mod segment_rows;
 mod session;
 mod sink;
 mod tables;
@@ -34,7 +35,7 @@ pub use error::{Error, Result};
 pub use heads::{Heads, heads, keep_heads};
 pub use lake::{Lake, StoreOptions};
 pub use log::{Record, SegmentRecord, Tip};
-pub use rows::SegmentRow;
+pub use segment_rows::SegmentRow;
 pub use sink::{Prepared, Sink};
 pub use tables::{PARSER, Tables};
 

@@ -6,7 +6,8 @@ use deltalake::kernel::Add;
 use lake_trace::{Event, LineRef, Place, Reject};
 
 use crate::parquet_file::{self, ParquetFile, file_schema};
-use crate::rows::{Events, Owner, Rejects, SegmentRow, Verdicts};
+use crate::rows::{Events, Owner, Rejects, Verdicts};
+use crate::segment_rows::SegmentRow;
 use crate::{Lake, Result, names, schema};
 
 /// Rows are encoded when they hold this much text, bytes.
@@ -85,13 +86,7 @@ impl Sink {
         self.parts.entry((place.org.clone(), place.date.clone())).or_insert_with(Part::new)
     }
 
-    pub(crate) fn event(
-        &mut self,
-        place: &Place,
-        owner: Owner<'_>,
-        event: &Event<'_>,
-        at: LineRef,
-    ) -> Result<()> {
+    pub(crate) fn event(&mut self, place: &Place, owner: Owner<'_>, event: &Event<'_>, at: LineRef) -> Result<()> {
         let part = self.part(place);
         part.events.push(owner, event, at.line);
         if event.kind == "oracle_verdict" {

@@ -7,7 +7,7 @@ use arrow::datatypes::{Int32Type, Int64Type, TimestampMicrosecondType};
 use bytes::Bytes;
 use deltalake::DeltaTable;
 use deltalake::kernel::Add;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use lake_trace::{Counts, Place};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutMode};
@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde::{Deserialize, Serialize};
 
 use crate::parquet_file::{self, PARTITIONS, ParquetFile, file_schema};
-use crate::rows::{self, SegmentRow};
+use crate::segment_rows::{self, SegmentRow};
 use crate::sink::Prepared;
 use crate::{Branch, Error, Lake, Result, Segment, delta, names, schema};
 
@@ -90,12 +90,7 @@ impl Tables {
     /// Those of the store.
     pub fn open(lake: &Lake) -> Result<Option<Tables>> {
         let Some(generation) = newest(lake)? else { return Ok(None) };
-        let opened: Vec<Option<DeltaTable>> = lake.wait(
-            stream::iter(schema::TABLES)
-                .map(|name| async move { delta::open(lake, &names::table(generation, name)).await })
-                .buffered(4)
-                .try_collect(),
-        )?;
+        let opened = all_four(lake, |name| async move { delta::open(lake, &names::table(generation, name)).await })?;
         let Some(tables) = opened.into_iter().collect::<Option<Vec<_>>>().and_then(|t| t.try_into().ok()) else {
             return Ok(None);
         };
@@ -122,15 +117,10 @@ impl Tables {
     }
 
     pub(crate) fn open_generation(lake: &Lake, generation: u32) -> Result<Tables> {
-        let opened: Vec<DeltaTable> = lake.wait(
-            stream::iter(schema::TABLES)
-                .map(|name| async move {
-                    let folder = names::table(generation, name);
-                    delta::open_or_create(lake, &folder, &schema::of(name), &PARTITIONS).await
-                })
-                .buffered(4)
-                .try_collect(),
-        )?;
+        let opened = all_four(lake, |name| async move {
+            let folder = names::table(generation, name);
+            delta::open_or_create(lake, &folder, &schema::of(name), &PARTITIONS).await
+        })?;
         let tables = opened.try_into().map_err(|_| Error::NoLake(lake.address().into()))?;
         Self::whole(lake, generation, tables)
     }
@@ -182,7 +172,7 @@ impl Tables {
         let mut last = Vec::new();
         for ((org, date), rows) in by_partition {
             let mut file = ParquetFile::new(file_schema(&schema::segments()), 1);
-            file.write(&rows::segments(&rows)?)?;
+            file.write(&segment_rows::segments(&rows)?)?;
             if let Some(encoded) = file.finish()? {
                 last.push(parquet_file::put(lake, &folder, Some((org, date)), encoded, true)?);
             }
@@ -239,6 +229,13 @@ fn join(mut rows: Vec<(Segment, Branch)>) -> Option<Branch> {
     })
 }
 
+/// Does the same for each derived table at once, and waits for all of them: one that is dropped on the way, because another
+/// failed, makes the Delta kernel panic.
+fn all_four<T, F: Future<Output = Result<T>>>(lake: &Lake, one: impl Fn(&'static str) -> F) -> Result<Vec<T>> {
+    let done: Vec<Result<T>> = lake.wait(futures::future::join_all(schema::TABLES.map(one)));
+    done.into_iter().collect()
+}
+
 /// Reads a table's files one after the other (some ahead) and hands over their batches.
 pub(crate) fn for_each_file(
     lake: &Lake,
@@ -271,11 +268,7 @@ fn batches(body: Bytes, columns: Option<&[&str]>, name: &str) -> Result<Vec<Reco
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
     }
-    builder
-        .build()
-        .map_err(fail)?
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(Error::arrow("reading", name))
+    builder.build().map_err(fail)?.collect::<std::result::Result<Vec<_>, _>>().map_err(Error::arrow("reading", name))
 }
 
 fn read_segments(
@@ -313,9 +306,7 @@ fn read_segments(
             .column_by_name("flags")
             .and_then(|c| c.as_list_opt::<i32>())
             .map(|list| list.value(i))
-            .and_then(|one| {
-                Some(one.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect::<Vec<_>>())
-            })
+            .and_then(|one| Some(one.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect::<Vec<_>>()))
             .unwrap_or_default();
         let segment = Segment {
             offset: whole("offset", i),

@@ -11,15 +11,17 @@ pub mod json;
 mod lines;
 mod outcome;
 mod place;
+mod records;
 mod time;
 
 pub use correction::{Action, Correction};
-pub use event::{Cut, Event, SessionEnd, SessionStart, VerdictRecord, parse_line};
+pub use event::{Cut, Event, parse_line};
 pub use flags::{Flag, Flags};
 pub use fold::{Counts, Fold, LineRef, Looked, Summary};
 pub use lines::{Line, lines};
 pub use outcome::{EndedBy, Mode, Outcome, Verdict};
 pub use place::{Place, canonical_repo, org_and_repo, session_slug};
+pub use records::{SessionEnd, SessionStart, VerdictRecord};
 pub use time::{date_of_ms, format_ms, parse_ts};
 
 /// Why a line is not an event. The line itself stays in the raw log, and stands in `rejects` with this reason.

@@ -78,6 +78,8 @@ pub(crate) fn said(path: &Path) -> String {
         format!("{shown} matches no folder with traces/ in it")
     } else if path.is_dir() {
         format!("{shown} has no traces/")
+    } else if path.exists() {
+        format!("{shown} is no folder")
     } else {
         format!("{shown} does not exist")
     }

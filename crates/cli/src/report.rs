@@ -87,6 +87,8 @@ fn of_store(error: &StoreError) -> Option<(Exit, &'static str)> {
         StoreError::NoLake(_) => {
             (Exit::Failed, "check --lake; `trace-lake sync` makes a lake in a folder or bucket that is there")
         }
+        StoreError::NoFolder(_) => (Exit::Failed, "a lake is a folder: correct --lake, or move that file away"),
+        StoreError::Newer { .. } => (Exit::Failed, "take a trace-lake that is as new as the one that made the lake"),
         StoreError::NoParent(_) => (Exit::Failed, "make the folder or bucket first, or correct --lake"),
         StoreError::Damaged { .. } => (
             Exit::Failed,
@@ -160,8 +162,11 @@ fn of_cause(error: &anyhow::Error) -> Option<&'static str> {
     if has(&["nosuchbucket"]) {
         return Some("make the bucket first, or correct --lake");
     }
-    if has(&["error sending request", "dns error", "connection refused", "timed out"]) {
-        return Some("the store does not answer: check the endpoint (AWS_ENDPOINT_URL), the network and the proxy");
+    if has(&["error sending request", "dns error", "connection refused", "timed out", "did not answer"]) {
+        return Some(
+            "the store does not answer: check the endpoint (AWS_ENDPOINT_URL), the network and the proxy; where no \
+             credentials are named, it is this machine's role that was asked for",
+        );
     }
     None
 }

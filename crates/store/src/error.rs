@@ -12,6 +12,19 @@ pub enum Error {
     /// The bucket or the folder that should hold the lake is missing.
     #[error("{0} does not exist")]
     NoParent(String),
+    /// A file stands where a folder should.
+    #[error("{0} is no folder")]
+    NoFolder(String),
+    /// The lake was made by a later version of this program.
+    #[error("{path} is of version {found}, this binary knows version {known}")]
+    Newer {
+        /// The object.
+        path: String,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
     /// A request to the object store failed.
     #[error("{doing} {path}")]
     Store {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fmt::{Debug, Display, Formatter};
 use std::future::Future;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
@@ -24,6 +26,11 @@ use crate::{Error, Result, names};
 
 /// Settings of `object_store` by name (`aws_endpoint`, …), the case of the name does not matter.
 pub type StoreOptions = HashMap<String, String>;
+
+/// What `lake.json` of a lake that this binary made says.
+const VERSION: u32 = 1;
+/// A store that has not answered the first request by then, retries included, is taken for one that never will.
+const FIRST_ANSWER: Duration = Duration::from_secs(30);
 
 /// A lake that is open. Cheap to clone. Its methods block; do not call them from an async task.
 #[derive(Clone)]
@@ -69,8 +76,22 @@ fn folder_of(address: &str) -> Result<Option<PathBuf>> {
 }
 
 fn runtime() -> Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(2).thread_name("lake-io").enable_all().build().map_err(|source| {
-        Error::Io { doing: "starting", path: "the threads that talk to the store".into(), source }
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("lake-io")
+        .enable_all()
+        .build()
+        .map_err(|source| Error::Io { doing: "starting", path: "the threads that talk to the store".into(), source })
+}
+
+/// The answer, or an error when none came in time: later requests may wait longer, for a store that is known to be there.
+async fn in_time<T>(answer: impl Future<Output = object_store::Result<T>>) -> object_store::Result<T> {
+    tokio::time::timeout(FIRST_ANSWER, answer).await.unwrap_or_else(|_| {
+        let late = format!("the store did not answer in {} s", FIRST_ANSWER.as_secs());
+        Err(object_store::Error::Generic {
+            store: "lake",
+            source: std::io::Error::new(ErrorKind::TimedOut, late).into(),
+        })
     })
 }
 
@@ -98,15 +119,18 @@ impl Lake {
             Some(folder) => {
                 if !folder.is_dir() {
                     let parent = folder.parent().unwrap_or(folder);
+                    if let Some(file) = [folder.as_path(), parent].into_iter().find(|p| p.exists() && !p.is_dir()) {
+                        return Err(Error::NoFolder(file.display().to_string()));
+                    }
                     if !parent.is_dir() {
                         return Err(Error::NoParent(parent.display().to_string()));
                     }
                     if !create {
                         return Err(Error::NoLake(address.into()));
                     }
-                    std::fs::create_dir(folder).or_else(|e| if folder.is_dir() { Ok(()) } else { Err(e) }).map_err(
-                        |source| Error::Io { doing: "making", path: folder.display().to_string(), source },
-                    )?;
+                    std::fs::create_dir(folder)
+                        .or_else(|e| if folder.is_dir() { Ok(()) } else { Err(e) })
+                        .map_err(|source| Error::Io { doing: "making", path: folder.display().to_string(), source })?;
                 }
                 let local = LocalFileSystem::new_with_prefix(folder).map_err(Error::store("opening", address))?;
                 Arc::new(Ordered(local))
@@ -129,7 +153,7 @@ impl Lake {
         let runtime = runtime()?;
         let path = names::lake_file();
         let read = |store: &Arc<dyn ObjectStore>| -> Result<Option<Bytes>> {
-            match runtime.block_on(async { store.get(&path).await?.bytes().await }) {
+            match runtime.block_on(in_time(async { store.get(&path).await?.bytes().await })) {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(object_store::Error::NotFound { source, .. }) => {
                     // A missing bucket is not an empty one.
@@ -147,7 +171,7 @@ impl Lake {
             None if !create => return Err(Error::NoLake(address.into())),
             None => {
                 let id = uuid::Uuid::new_v4().simple().to_string();
-                let body = serde_json::to_vec(&LakeFile { id, version: 1 }).unwrap_or_default();
+                let body = serde_json::to_vec(&LakeFile { id, version: VERSION }).unwrap_or_default();
                 match runtime.block_on(store.put_opts(&path, body.into(), object_store::PutMode::Create.into())) {
                     Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => {}
                     Err(e) => return Err(Error::store("writing", format!("{address}/{path}"))(e)),
@@ -158,11 +182,8 @@ impl Lake {
         };
         let file: LakeFile = serde_json::from_slice(&bytes)
             .map_err(|e| Error::Damaged { path: format!("{address}/{path}"), what: e.to_string() })?;
-        if file.version != 1 {
-            return Err(Error::Damaged {
-                path: format!("{address}/{path}"),
-                what: format!("version {} is not one that this binary knows", file.version),
-            });
+        if file.version != VERSION {
+            return Err(Error::Newer { path: format!("{address}/{path}"), found: file.version, known: VERSION });
         }
         Ok(Lake(Arc::new(Inner { store, runtime, id: file.id, address: address.to_owned(), folder })))
     }
@@ -224,9 +245,11 @@ impl Lake {
         let Some(folder) = &self.0.folder else { return Ok(()) };
         let file = folder.join(path.as_ref());
         for one in [Some(file.as_path()), file.parent()].into_iter().flatten() {
-            std::fs::File::open(one)
-                .and_then(|f| f.sync_all())
-                .map_err(|source| Error::Io { doing: "flushing", path: one.display().to_string(), source })?;
+            std::fs::File::open(one).and_then(|f| f.sync_all()).map_err(|source| Error::Io {
+                doing: "flushing",
+                path: one.display().to_string(),
+                source,
+            })?;
         }
         Ok(())
     }

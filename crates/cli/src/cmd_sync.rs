@@ -114,8 +114,14 @@ fn as_json(summary: &Summary, found: &Found, seconds: f64, dry_run: bool, exit: 
     if let Value::Object(object) = &mut value {
         object.insert("seconds".into(), json!((seconds * 1000.0).round() / 1000.0));
         object.insert("dry_run".into(), json!(dry_run));
-        object.insert("missing_data_dirs".into(), json!(found.missing));
-        object.insert("data_dirs".into(), json!(found.dirs.iter().map(|d| &d.path).collect::<Vec<_>>()));
+        object.insert(
+            "missing_data_dirs".into(),
+            json!(found.missing.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()),
+        );
+        object.insert(
+            "data_dirs".into(),
+            json!(found.dirs.iter().map(|dir| dir.path.display().to_string()).collect::<Vec<_>>()),
+        );
         object.insert("exit_code".into(), json!(exit.code()));
     }
     Ok(value)

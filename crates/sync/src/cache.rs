@@ -40,8 +40,11 @@ impl Cache {
         self.stored.files.get(path) == Some(stamp)
     }
 
+    /// Remembers a file. One whose name is no UTF-8 has no place in JSON: it is read anew each time.
     pub(crate) fn add(&mut self, path: PathBuf, stamp: Stamp) {
-        self.stored.files.insert(path, stamp);
+        if path.to_str().is_some() {
+            self.stored.files.insert(path, stamp);
+        }
     }
 
     /// Forgets files that are gone.

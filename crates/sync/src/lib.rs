@@ -9,7 +9,7 @@ mod cut;
 mod find;
 mod run;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use run::sync;
@@ -48,6 +48,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
     /// Which one.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// What went wrong, and with what.
     pub what: String,
@@ -57,11 +58,17 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct BadLine {
     /// The file on this machine.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Number of the line, from 1.
     pub line: u64,
     /// Why.
     pub reason: String,
+}
+
+/// A path as a person reads it: a name that is no UTF-8 must not spoil the whole summary.
+fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// What a sync did.

@@ -102,7 +102,10 @@ fn run(cli: Cli, env: &Env, signals: &Signals) -> anyhow::Result<Exit> {
 /// What clap has to say: help and version are data, all else is wrong usage.
 fn refuse(error: &clap::Error) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return if error.print().is_ok() { Exit::Done } else { Exit::Failed };
+        return match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failed,
+            _ => Exit::Done,
+        };
     }
     if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.render().to_string();

@@ -39,6 +39,8 @@ impl Progress {
     fn new(env: &Env, what: &'static str, counts_bytes: bool) -> Progress {
         let bar = env.stderr_terminal.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            // Until there is a total there is nothing to draw a bar of.
+            bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.set_message(what);
             bar
         });

@@ -144,8 +144,31 @@ fn rows_and_manifests_of_the_documented_form_fit_and_others_do_not() {
     assert_eq!(fits(&preference, &pair(json!([call, answer]))), Ok(()));
     assert!(fits(&preference, &pair(json!([train(&call, true)]))).is_err(), "the sides have no `train`");
 
-    let made = json!({"lake": {"version": 3, "record_sha256": "0".repeat(64)}, "flags": {}, "rules": "sha256:x",
-        "trust": null, "counts": {}, "files": [{"path": "sft/train-00000-of-00001.jsonl", "sha256": "a".repeat(64)}]});
+    let sha256 = "a".repeat(64);
+    let counts = json!({"selected": 2, "used": 1, "excluded": {"no_flip": 1}, "rows": 1});
+    let file = json!({"path": "sft/train-00000-of-00001.jsonl", "sha256": sha256, "bytes": 10, "rows": 1});
+    let request = json!({"dialect": "trl", "sets": ["sft"], "require_signature": false, "on_secret": "exclude",
+        "train_after_fail": "work", "on_truncated_output": "keep", "pairs_per_task": 1, "pair_strategy": "closest-length",
+        "max_length_ratio": null, "prompt_match": "exact", "tools_sha256": null, "repos": [], "orgs": [], "models": [],
+        "since": "2026-01-01T00:00:00.000Z", "until": null, "where": null, "corrections_from": []});
+    let made = json!({"version": 1, "code_version": "0.1.0", "lake": {"k": 3, "record_sha256": sha256}, "request": request,
+        "rules_digest": format!("sha256:{sha256}"), "signatures": {"judged": "no"}, "negatives": "unproven",
+        "mask": "not_enforced", "corrections": {"counted": 0, "refused": 0}, "tools": [{"sha256": sha256}],
+        "sets": {"sft": counts}, "files": [file]});
     assert_eq!(fits(&manifest, &made), Ok(()));
-    assert!(fits(&manifest, &json!({"lake": {"version": 3}})).is_err());
+    let without = |field: &str| {
+        let mut made = made.clone();
+        made.as_object_mut().map(|members| members.remove(field));
+        made
+    };
+    for field in ["lake", "request", "rules_digest", "signatures", "sets", "files"] {
+        assert!(fits(&manifest, &without(field)).is_err(), "{field}");
+    }
+    for (field, bad) in
+        [("out", json!("/tmp/x")), ("at", json!("2026-01-01")), ("signatures", json!({"judged": "yes"}))]
+    {
+        let mut made = made.clone();
+        made[field] = bad;
+        assert!(fits(&manifest, &made).is_err(), "{field}");
+    }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::lake::{TestLake, options};
 
 /// The traces and the trust file; None, aloud, where they are absent.
+#[expect(clippy::print_stderr, reason = "says that the test was passed over")]
 fn cases() -> Option<(Vec<Vec<u8>>, String)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases/real");
     let Ok(folder) = fs::read_dir(root.join("data-dir/traces")) else {

@@ -36,7 +36,10 @@ fn flag_beats_environment_beats_the_file_here_beats_the_users_file() {
 fn the_users_file_is_found_under_xdg_config_home() {
     let kit = Kit::new();
     kit.write("xdg/trace-lake/config.toml", "trust = 'trust.toml'\n");
-    let kit = { let xdg = kit.text("xdg"); kit.var("XDG_CONFIG_HOME", &xdg) };
+    let kit = {
+        let xdg = kit.text("xdg");
+        kit.var("XDG_CONFIG_HOME", &xdg)
+    };
     // A relative path in a file starts where the file is.
     let (value, _) = setting(&kit, &[], "trust");
     assert_eq!(value, kit.text("xdg/trace-lake/trust.toml"));
@@ -62,7 +65,10 @@ fn store_settings_come_from_environment_file_and_profile() {
         .var("AWS_REGION", "from-env")
         .var("AWS_PROFILE", "work");
     kit.write("trace-lake.toml", "lake = 's3://b/l'\n[store]\nregion = 'from-file'\naws_conditional_put = 'etag'\n");
-    kit.write("home/.aws/credentials", "[default]\naws_access_key_id = NOTTHIS\n[work]\naws_access_key_id = hush1\naws_secret_access_key = hush2\n");
+    kit.write(
+        "home/.aws/credentials",
+        "[default]\naws_access_key_id = NOTTHIS\n[work]\naws_access_key_id = hush1\naws_secret_access_key = hush2\n",
+    );
     kit.write("home/.aws/config", "[profile work]\nregion = from-profile\n");
     assert_eq!(setting(&kit, &[], "store.aws_region"), ("from-env".into(), "environment AWS_REGION".into()));
     assert_eq!(setting(&kit, &[], "store.aws_endpoint").0, "http://127.0.0.1:9");

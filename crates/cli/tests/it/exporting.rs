@@ -13,11 +13,17 @@ fn lines(kit: &Kit, name: &str) -> Vec<Value> {
 fn the_sets_hold_what_is_proven_and_say_what_is_left_out() {
     let kit = Kit::with_demo();
     let ran = kit.run(&["export", "--out", "out", "--require-signature", "--trust", &trust_file()]).exits(0);
-    ran.prints(&["sft: 4 rows, 4 used of 11 sessions selected", "unsigned 1", "preference: 2 rows", "manifest sha256 "]);
+    ran.prints(&[
+        "sft: 4 rows, 4 used of 11 sessions selected",
+        "unsigned 1",
+        "preference: 2 rows",
+        "manifest sha256 ",
+    ]);
     assert_eq!(lines(&kit, "out/sft/train-00000-of-00001.jsonl").len(), 4);
     assert_eq!(lines(&kit, "out/preference/train-00000-of-00001.jsonl").len(), 2);
     assert_eq!(lines(&kit, "out/exclusions.jsonl").iter().filter(|l| l["set"] == "sft").count(), 7);
-    let noted = kit.run(&["sql", "select \"set\", count(distinct row) as n from exports group by 1 order by 1"]).exits(0);
+    let noted =
+        kit.run(&["sql", "select \"set\", count(distinct row) as n from exports group by 1 order by 1"]).exits(0);
     assert_eq!(noted.out, "set,n\npreference,2\nsft,4\n");
     kit.run(&["status"]).exits(0).prints(&["sft: 4 rows of version 1 in "]);
     // The same lake, flags and binary: the same bytes.
@@ -66,7 +72,8 @@ fn sessions_can_be_chosen() {
 fn strict_says_4() {
     let kit = Kit::with_demo();
     kit.run(&["export", "--out", "out", "--strict"]).exits(4);
-    kit.run(&["export", "--out", "one", "--strict", "--sets", "sft", "--where", "session_id = 'demo-01-flipped'"]).exits(0);
+    kit.run(&["export", "--out", "one", "--strict", "--sets", "sft", "--where", "session_id = 'demo-01-flipped'"])
+        .exits(0);
     kit.run(&["check", "--strict"]).exits(0);
     kit.run(&["rebuild"]).exits(0).prints(&["generation 2 stands at version 1, 11 segments"]);
     kit.write("allow.toml", "[[allow]]\nliteral = 'x-not-there'\nreason = 'another digest'\nexpires = 2099-01-01\n");

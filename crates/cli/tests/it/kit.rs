@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::asked::skip;
+
 /// A run and what it said.
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -75,7 +77,8 @@ impl Kit {
         static DEMO: OnceLock<TempDir> = OnceLock::new();
         let demo = DEMO.get_or_init(|| {
             let kit = Kit::new();
-            kit.run(&["sync", "--lake", "lake", "--data-dir", &demo_dir(), "--source", "demo", "--idle", "0s"]).exits(3);
+            kit.run(&["sync", "--lake", "lake", "--data-dir", &demo_dir(), "--source", "demo", "--idle", "0s"])
+                .exits(3);
             kit.run(&["check", "--lake", "lake", "--trust", &trust_file()]).exits(0);
             kit.folder
         });
@@ -159,6 +162,24 @@ pub(crate) fn demo_dir() -> String {
 /// Its trust file.
 pub(crate) fn trust_file() -> String {
     fixtures().join("demo/trust.toml").display().to_string()
+}
+
+/// Real runs of agents, which stand beside the workspace on some machines.
+pub(crate) struct Real {
+    pub(crate) data_dir: String,
+    pub(crate) trust: String,
+}
+
+/// Where they are; None skips the test.
+#[track_caller]
+pub(crate) fn real() -> Option<Real> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases/real");
+    if !root.is_dir() {
+        skip(&format!("{} is not there", root.display()));
+        return None;
+    }
+    let text = |name: &str| root.join(name).display().to_string();
+    Some(Real { data_dir: text("data-dir"), trust: text("keys/trust.toml") })
 }
 
 /// Copies a folder.

@@ -60,15 +60,22 @@ fn show_tells_a_session_with_its_verdicts_and_mask() {
     assert_eq!(branch["outcome"], "flipped");
     assert_eq!(branch["secrets"], "clean");
     let verdicts = branch["verdicts"].as_array().expect("verdicts");
-    assert_eq!(verdicts.iter().map(|v| v["verdict"].as_str().unwrap_or("")).collect::<Vec<_>>(), ["FAIL", "FAIL", "FAIL", "PASS"]);
+    assert_eq!(
+        verdicts.iter().map(|v| v["verdict"].as_str().unwrap_or("")).collect::<Vec<_>>(),
+        ["FAIL", "FAIL", "FAIL", "PASS"]
+    );
     assert!(verdicts.iter().all(|v| v["verifies"] == true && v["steps"].as_array().is_some_and(|s| s.len() > 8)));
     assert_eq!(verdicts[3]["deciding"], true);
-    let masks: Vec<&str> = branch["turns"].as_array().expect("turns").iter().filter_map(|t| t["mask"].as_str()).collect();
+    let masks: Vec<&str> =
+        branch["turns"].as_array().expect("turns").iter().filter_map(|t| t["mask"].as_str()).collect();
     for mask in ["train", "context", "claim"] {
         assert!(masks.contains(&mask), "{masks:?}");
     }
     let text = kit.run(&["show", "demo-02-retried"]).exits(0).out;
-    assert!(text.contains("signatures not judged") && text.contains("grade 3 PASS: signed, not judged, decides"), "{text}");
+    assert!(
+        text.contains("signatures not judged") && text.contains("grade 3 PASS: signed, not judged, decides"),
+        "{text}"
+    );
     kit.run(&["show", "demo-11"]).exits(0).prints(&["line 4: not JSON"]);
     kit.run(&["show", "demo-10", "--trust", &trust_file()]).exits(0).prints(&["found: github-token (line 4)"]);
 }
@@ -84,9 +91,9 @@ fn a_prefix_that_fits_several_sessions_is_refused() {
 #[test]
 fn control_characters_of_a_trace_reach_no_terminal() {
     let kit = Kit::new();
-    let line = |kind: &str, rest: &str| format!(
-        r#"{{"v":1,"type":"{kind}","session_id":"esc\u001b[2J","ts":"2026-01-01T00:00:00Z"{rest}}}"#
-    ) + "\n";
+    let line = |kind: &str, rest: &str| {
+        format!(r#"{{"v":1,"type":"{kind}","session_id":"esc\u001b[2J","ts":"2026-01-01T00:00:00Z"{rest}}}"#) + "\n"
+    };
     let text = line("session_start", r#","repo":"github.com/acme/\u001b[31mred""#)
         + &line("message", r#","role":"user","text":"\u001b]0;title\u0007 \u202e""#)
         + "no json \u{1b}[31m\n"

@@ -41,7 +41,14 @@ fn each_format_is_written() {
     assert_eq!(&std::fs::read(kit.path("x.parquet")).expect("a file")[..4], b"PAR1");
     kit.run(&["sql", "select nothing", "-o", "y.csv"]).exits(1);
     assert!(!kit.path("y.csv").exists());
-    assert_eq!(std::fs::read_dir(kit.folder.path()).expect("a folder").flatten().filter(|e| e.file_name().to_string_lossy().starts_with(".trace")).count(), 0);
+    assert_eq!(
+        std::fs::read_dir(kit.folder.path())
+            .expect("a folder")
+            .flatten()
+            .filter(|e| e.file_name().to_string_lossy().starts_with(".trace"))
+            .count(),
+        0
+    );
 }
 
 #[test]

@@ -38,7 +38,12 @@ fn a_trace_that_grew_is_one_more_segment_of_the_same_session() {
     writeln!(file, "{last}").expect("a line more");
     let json = sync(&kit, &["--data-dir", &dir, "--json"]).exits(0).json();
     assert_eq!((json["grown"].as_u64(), json["segments"].as_u64()), (Some(1), Some(1)));
-    let rows = kit.run(&["sql", "--lake", "lake", "select (select count(*) from segments) as a, (select count(*) from sessions) as b"]);
+    let rows = kit.run(&[
+        "sql",
+        "--lake",
+        "lake",
+        "select (select count(*) from segments) as a, (select count(*) from sessions) as b",
+    ]);
     rows.exits(0).prints(&["12,11"]);
 }
 
@@ -75,7 +80,8 @@ fn a_missing_data_dir_is_no_empty_success() {
     sync(&kit, &["--data-dir", "none"]).exits(1).says(&["none does not exist", "hint:"]);
     sync(&kit, &["--data-dir", "bare"]).exits(1).says(&["bare has no traces/"]);
     assert!(!kit.path("lake").exists());
-    let ran = sync(&kit, &["--data-dir", "none", "--data-dir", &dir]).exits(3).says(&["missing: ", "none does not exist"]);
+    let ran =
+        sync(&kit, &["--data-dir", "none", "--data-dir", &dir]).exits(3).says(&["missing: ", "none does not exist"]);
     ran.prints(&["found 10, new 10"]);
 }
 
@@ -93,7 +99,11 @@ fn a_host_without_derive_leaves_the_tables_to_the_central_job() {
     let kit = Kit::new();
     sync(&kit, &["--data-dir", &demo_dir(), "--no-derive"]).exits(3);
     assert!(!kit.path("lake/tables").exists());
-    kit.run(&["status", "--lake", "lake"]).exits(0).prints(&["version   1", "1 batch record behind", "fixtures/demo/data-dir"]);
+    kit.run(&["status", "--lake", "lake"]).exits(0).prints(&[
+        "version   1",
+        "1 batch record behind",
+        "fixtures/demo/data-dir",
+    ]);
     kit.run(&["sql", "--lake", "lake", "select count(*) as n from sessions"]).exits(0).prints(&["n\n0"]);
     kit.run(&["derive", "--lake", "lake"]).exits(0).prints(&["from version 0 to 1"]);
     kit.run(&["sql", "--lake", "lake", "select count(*) as n from sessions"]).exits(0).prints(&["n\n11"]);
@@ -108,7 +118,10 @@ fn without_a_home_everything_works() {
     kit.run(&["doctor", "--lake", "lake"]).exits(0).prints(&["neither XDG_STATE_HOME nor HOME is set"]);
     let kit = Kit::new();
     kit.write("file", "no folder");
-    let kit = { let home = kit.text("file"); kit.var("HOME", &home) };
+    let kit = {
+        let home = kit.text("file");
+        kit.var("HOME", &home)
+    };
     sync(&kit, &["--data-dir", &demo_dir()]).exits(3);
 }
 

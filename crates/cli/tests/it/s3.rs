@@ -11,6 +11,7 @@ use crate::asked::asked;
 use crate::kit::{Kit, Ran, demo_dir, trust_file};
 use crate::rows::{files, rows, rows_at, same};
 
+#[track_caller]
 fn endpoint() -> Option<String> {
     asked("TRACE_LAKE_TEST_S3", "S3 endpoint")
 }

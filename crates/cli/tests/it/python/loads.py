@@ -13,16 +13,7 @@ for name in ("sft", "preference"):
     lines = [json.loads(line) for path in files for line in open(path, encoding="utf-8")]
     assert len(rows) == len(lines), (name, len(rows), len(lines))
 
-
-    def without_null(value):
-        """Columns of a loader are those of all rows: what a row does not have is None there, and absent in the line."""
-        if isinstance(value, dict):
-            return {k: without_null(v) for k, v in value.items() if v is not None}
-        if isinstance(value, list):
-            return [without_null(v) for v in value]
-        return value
-
     for number, (row, line) in enumerate(zip(rows, lines)):
-        assert without_null(row) == without_null(line), f"{name}, row {number}:\n{row}\n{line}"
+        assert row == line, f"{name}, row {number}:\n{row}\n{line}"
     loaded[name] = len(rows)
 json.dump(loaded, sys.stdout)

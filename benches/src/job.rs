@@ -38,6 +38,7 @@ impl Drop for Work {
 pub(crate) struct Job<'a> {
     arguments: &'a Arguments,
     folder: &'a Path,
+    mb: u64,
     pub(crate) made: Made,
 }
 
@@ -56,58 +57,61 @@ impl<'a> Job<'a> {
             ..MadeOptions::default()
         };
         let made = made::write(&folder.join("data"), &options)?;
-        Ok(Job { arguments, folder, made })
+        Ok(Job { arguments, folder, mb, made })
     }
 
-    /// The folder of that name, which is not there or empty.
-    fn fresh(&self, name: &str) -> Result<PathBuf> {
-        let path = self.folder.join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path)?;
-        Ok(path)
+    /// A folder that no earlier round had: a file system spends time on names that were just removed, and a lake has
+    /// a thousand times as many files as its peer's.
+    fn folder(&self, name: &str, round: usize) -> PathBuf {
+        self.folder.join(format!("{name}-{}-{round}", self.mb))
     }
 
-    fn ours(&self, verb: &str, more: &[&Path]) -> Result<Taken> {
+    fn ours(&self, round: usize, verb: &str, more: &[&Path]) -> Result<Taken> {
         let mut command = Command::new(&self.arguments.binary);
         // Nothing that this machine is set up for, and no cache of an earlier run.
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRACE_LAKE")) {
             command.env_remove(name);
         }
         for place in ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
-            command.env(place, self.folder.join("home"));
+            command.env(place, self.folder("home", round));
         }
-        command.current_dir(self.folder).arg(verb).arg("--lake").arg(self.folder.join("lake")).args(more);
+        command.current_dir(self.folder).arg(verb).arg("--lake").arg(self.folder("lake", round)).args(more);
+        settle()?;
         run(&mut command, &self.folder.join("log.txt"))
     }
 
     /// The data dir into a new lake.
-    pub(crate) fn sync(&self) -> Result<Taken> {
-        self.fresh("home")?;
-        let _ = fs::remove_dir_all(self.folder.join("lake"));
-        self.ours("sync", &[Path::new("--data-dir"), &self.folder.join("data")])
+    pub(crate) fn sync(&self, round: usize) -> Result<Taken> {
+        fs::create_dir(self.folder("home", round))?;
+        self.ours(round, "sync", &[Path::new("--data-dir"), &self.folder.join("data")])
     }
 
     /// The filter pass over that lake.
-    pub(crate) fn check(&self) -> Result<Taken> {
-        self.ours("check", &[Path::new("--trust"), &self.made.trust])
+    pub(crate) fn check(&self, round: usize) -> Result<Taken> {
+        self.ours(round, "check", &[Path::new("--trust"), &self.made.trust])
     }
 
     /// Both sets of it.
-    pub(crate) fn export(&self) -> Result<Taken> {
-        let out = self.folder.join("out");
-        let _ = fs::remove_dir_all(&out);
+    pub(crate) fn export(&self, round: usize) -> Result<Taken> {
+        let out = self.folder("out", round);
         let (trust, out_flag) = (Path::new("--trust"), Path::new("--out"));
-        self.ours("export", &[trust, &self.made.trust, Path::new("--require-signature"), out_flag, &out])
+        self.ours(round, "export", &[trust, &self.made.trust, Path::new("--require-signature"), out_flag, &out])
     }
 
     /// What a peer takes on the same files; None without a Python.
-    pub(crate) fn peer(&self, script: &str) -> Result<Option<Taken>> {
+    pub(crate) fn peer(&self, round: usize, script: &str) -> Result<Option<Taken>> {
         let Some(python) = &self.arguments.python else { return Ok(None) };
-        let out = self.fresh("peer")?;
+        let out = self.folder(script, round);
+        fs::create_dir(&out)?;
         let mut command = Command::new(python);
         command.arg(self.arguments.peers.join(script)).arg(self.folder.join("data")).arg(&out);
-        let taken = run(&mut command, &self.folder.join("log.txt"))?;
-        let _ = fs::remove_dir_all(&out);
-        Ok(Some(taken))
+        settle()?;
+        Ok(Some(run(&mut command, &self.folder.join("log.txt"))?))
     }
+}
+
+/// What came before reaches the disk before the next is timed: nobody pays for another's writes.
+fn settle() -> Result<()> {
+    Command::new("sync").status()?;
+    Ok(())
 }

@@ -70,9 +70,9 @@ fn compare(arguments: &Arguments, work: &Work) -> Result<(), Box<dyn Error>> {
             }
             Ok(())
         };
-        took(&mut sync, job.sync()?, job.peer("peer_duckdb.py")?)?;
-        took(&mut check, job.check()?, None)?;
-        took(&mut export, job.export()?, job.peer("peer_export.py")?)?;
+        took(&mut sync, job.sync(round)?, job.peer(round, "peer_duckdb.py")?)?;
+        took(&mut check, job.check(round)?, None)?;
+        took(&mut export, job.export(round)?, job.peer(round, "peer_export.py")?)?;
     }
     writeln!(out, "\nmedian of {}", arguments.rounds)?;
     head(&mut out)?;
@@ -99,7 +99,7 @@ fn sizes(arguments: &Arguments, work: &Work) -> Result<(), Box<dyn Error>> {
     head(&mut out)?;
     for &size in &arguments.sizes {
         let job = Job::new(arguments, work, size)?;
-        for (name, taken) in [("sync", job.sync()?), ("check", job.check()?), ("export", job.export()?)] {
+        for (name, taken) in [("sync", job.sync(1)?), ("check", job.check(1)?), ("export", job.export(1)?)] {
             line(&mut out, &format!("{name} {size} MB"), job.made.bytes, &taken)?;
         }
     }

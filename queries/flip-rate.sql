@@ -11,10 +11,10 @@ select
       / cast(nullif(count(*) filter (where recorded_outcome in ('flipped', 'no_flip')), 0) as double),
     3
   ) as flip_rate,
-  count(*) filter (where outcome = 'flipped') as proven_flipped,
+  count(*) filter (where verified and outcome = 'flipped') as proven_flipped,
   round(
-    count(*) filter (where outcome = 'flipped')
-      / cast(nullif(count(*) filter (where outcome in ('flipped', 'no_flip')), 0) as double),
+    count(*) filter (where verified and outcome = 'flipped')
+      / cast(nullif(count(*) filter (where verified and outcome in ('flipped', 'no_flip')), 0) as double),
     3
   ) as proven_flip_rate
 from sessions

@@ -56,9 +56,8 @@ pub fn append_checks(lake: &Lake, rows: &[CheckRow]) -> Result<()> {
     let mut at = times();
     rows.iter().for_each(|r| at.append_value(r.at.saturating_mul(1000)));
     let all: Vec<&Finding> = rows.iter().flat_map(|r| &r.findings).collect();
-    let text = |get: fn(&Finding) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(all.iter().map(|f| get(f))))
-    };
+    let text =
+        |get: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(all.iter().map(|f| get(f)))) };
     let whole = |get: fn(&Finding) -> u64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(all.iter().map(|f| int(get(f)))))
     };
@@ -78,9 +77,8 @@ pub fn append_checks(lake: &Lake, rows: &[CheckRow]) -> Result<()> {
     let element = Arc::new(Field::new("element", DataType::Struct(schema::finding()), true));
     let offsets = OffsetBuffer::from_lengths(rows.iter().map(|r| r.findings.len()));
     let findings = ListArray::try_new(element, offsets, Arc::new(structs), None).map_err(fail)?;
-    let strings = |get: fn(&CheckRow) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
-    };
+    let strings =
+        |get: fn(&CheckRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(get))) };
     let columns: Vec<ArrayRef> = vec![
         strings(|r| &r.session_id),
         Arc::new(Int32Array::from_iter_values(rows.iter().map(|r| i32::try_from(r.branch).unwrap_or(i32::MAX)))),
@@ -108,9 +106,8 @@ pub fn append_exports(lake: &Lake, rows: &[ExportRow]) -> Result<()> {
         row.key_ids.iter().for_each(|k| keys.values().append_value(k));
         keys.append(true);
     }
-    let strings = |get: fn(&ExportRow) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
-    };
+    let strings =
+        |get: fn(&ExportRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(get))) };
     let whole = |get: fn(&ExportRow) -> u64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|r| int(get(r)))))
     };
@@ -127,8 +124,7 @@ pub fn append_exports(lake: &Lake, rows: &[ExportRow]) -> Result<()> {
         Arc::new(keys.finish()),
         Arc::new(StringArray::from_iter(rows.iter().map(|r| r.rules_digest.as_deref()))),
     ];
-    let batch =
-        RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| Error::arrow("building", EXPORTS)(e))?;
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| Error::arrow("building", EXPORTS)(e))?;
     append(lake, EXPORTS, &schema, &batch)
 }
 

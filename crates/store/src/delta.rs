@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use arrow::datatypes::SchemaRef;
-use deltalake::kernel::transaction::{CommitBuilder, CommitProperties};
 use deltalake::kernel::engine::arrow_conversion::TryFromArrow;
+use deltalake::kernel::transaction::{CommitBuilder, CommitProperties};
 use deltalake::kernel::{Action, Add, Transaction};
 use deltalake::logstore::{LogStoreRef, StorageConfig, default_logstore};
 use deltalake::operations::create::CreateBuilder;
@@ -31,7 +31,8 @@ pub(crate) enum Committed {
 }
 
 fn log_store(lake: &Lake, folder: &str) -> Result<LogStoreRef> {
-    let url = Url::parse(&format!("lake://lake/{folder}/")).map_err(|e| Error::Address(folder.into(), e.to_string()))?;
+    let url =
+        Url::parse(&format!("lake://lake/{folder}/")).map_err(|e| Error::Address(folder.into(), e.to_string()))?;
     let prefixed = Arc::new(PrefixStore::new(Arc::clone(lake.store()), folder));
     Ok(default_logstore(prefixed, Arc::clone(lake.store()), &url, &StorageConfig::default()))
 }
@@ -105,7 +106,12 @@ fn operation(partitions: &[&str]) -> DeltaOperation {
 }
 
 /// Appends files as version `k` of the lake, once: the transaction id is looked at before and set with the commit.
-pub(crate) async fn append_as(table: &mut DeltaTable, adds: Vec<Add>, k: u64, partitions: &[&str]) -> Result<Committed> {
+pub(crate) async fn append_as(
+    table: &mut DeltaTable,
+    adds: Vec<Add>,
+    k: u64,
+    partitions: &[&str],
+) -> Result<Committed> {
     let url = table.table_url().path().to_owned();
     let fail = |e| Error::delta("committing to", &url)(e);
     if version_in(table).await?.is_some_and(|there| there >= k) {

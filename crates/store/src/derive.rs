@@ -49,7 +49,7 @@ pub fn derive(lake: &Lake, stop: &AtomicBool, on_bytes: OnBytes<'_>) -> Result<D
 /// Makes the tables anew as the next generation, which is read once it is whole. Returns its number.
 ///
 /// # Errors
-/// As [`derive`]. A run that was cut short is carried on by the next.
+/// As [`derive()`]. A run that was cut short is carried on by the next.
 pub fn rebuild(lake: &Lake, stop: &AtomicBool, on_bytes: OnBytes<'_>) -> Result<(u32, Derived)> {
     let next = tables::newest(lake)?.unwrap_or(0) + 1;
     let next = tables::claim(lake, next)?;

@@ -6,8 +6,8 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
 use deltalake::kernel::Add;
-use object_store::path::Path;
 use object_store::PutMode;
+use object_store::path::Path;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -23,8 +23,23 @@ const ROW_GROUP: usize = 48 << 20;
 const FILE: usize = 128 << 20;
 /// Columns with one value a row, or long ones: a dictionary would only cost.
 const NO_DICTIONARY: [&str; 17] = [
-    "text", "thinking", "input", "output", "ext", "event_id", "call_id", "ts", "seq", "line", "duration_ms", "signature",
-    "bytes", "sha256_before", "sha256_end", "raw", "run_id",
+    "text",
+    "thinking",
+    "input",
+    "output",
+    "ext",
+    "event_id",
+    "call_id",
+    "ts",
+    "seq",
+    "line",
+    "duration_ms",
+    "signature",
+    "bytes",
+    "sha256_before",
+    "sha256_end",
+    "raw",
+    "run_id",
 ];
 /// Columns with statistics. All others have none: they would copy text into the Delta log.
 const STATISTICS: [&str; 7] = ["session_id", "branch", "ts", "line", "type", "tool", "k"];
@@ -52,8 +67,7 @@ fn properties(level: i32) -> Result<WriterProperties> {
 
 /// The columns of a file of the table: all but the partitions.
 pub(crate) fn file_schema(table: &SchemaRef) -> SchemaRef {
-    let fields: Vec<_> =
-        table.fields().iter().filter(|f| !PARTITIONS.contains(&f.name().as_str())).cloned().collect();
+    let fields: Vec<_> = table.fields().iter().filter(|f| !PARTITIONS.contains(&f.name().as_str())).cloned().collect();
     Arc::new(Schema::new(fields))
 }
 

@@ -74,6 +74,8 @@ pub async fn put(
         match there {
             Ok(there) if there == body => return Ok(path.into()),
             Ok(_) => {}
+            // A host may have the right to create here, and none to read: then the next name holds ours.
+            Err(object_store::Error::PermissionDenied { .. }) => {}
             Err(e) => return Err(Error::store("reading", lake.at(&path))(e)),
         }
     }

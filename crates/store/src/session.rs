@@ -65,13 +65,7 @@ impl Session {
         }
     }
 
-    fn try_take(
-        &mut self,
-        lake: &Lake,
-        batch: &BatchMeta,
-        record: &SegmentRecord,
-        sink: &mut Sink,
-    ) -> Result<Told> {
+    fn try_take(&mut self, lake: &Lake, batch: &BatchMeta, record: &SegmentRecord, sink: &mut Sink) -> Result<Told> {
         if self.branches.iter().any(|b| b.has(record.end, &record.sha256_end)) {
             return Ok(Told::Nothing);
         }
@@ -129,14 +123,7 @@ impl Session {
         Ok(Told::Rows)
     }
 
-    fn begin(
-        &mut self,
-        lake: &Lake,
-        place: Place,
-        pieces: Vec<Piece>,
-        flags: Flags,
-        sink: &mut Sink,
-    ) -> Result<Told> {
+    fn begin(&mut self, lake: &Lake, place: Place, pieces: Vec<Piece>, flags: Flags, sink: &mut Sink) -> Result<Told> {
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let mut writer = BranchWriter::new(&self.id, number, place.clone(), flags);
         for piece in &pieces {

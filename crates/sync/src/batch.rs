@@ -237,8 +237,7 @@ fn take_file(
         let (record, upload) = send(context, &session_id, &place, &cut, (position, one.segments.len()))?;
         uploads.push(upload);
         if let (Some(sink), 0) = (sink.as_mut(), known) {
-            let writer =
-                writer.get_or_insert_with(|| BranchWriter::new(&session_id, 0, place, Flags::default()));
+            let writer = writer.get_or_insert_with(|| BranchWriter::new(&session_id, 0, place, Flags::default()));
             let segment = Segment {
                 offset: cut.offset,
                 end: cut.end,

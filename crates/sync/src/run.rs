@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lake_store::log::{self, Put};
-use lake_store::{BatchMeta, Error, Heads, Lake, Prepared, Record, Result, SegmentRecord, Tables, Tip, heads, keep_heads};
+use lake_store::{
+    BatchMeta, Error, Heads, Lake, Prepared, Record, Result, SegmentRecord, Tables, Tip, heads, keep_heads,
+};
 
 use crate::batch::{Became, Context, Done, Item, Taken, byte_permits, request_permits, take_all};
 use crate::cache::Cache;

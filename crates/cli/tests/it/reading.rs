@@ -11,7 +11,7 @@ fn status_says_what_stands_and_what_is_held_back() {
     assert_eq!(json["k"], 1);
     assert_eq!(json["tables"], json!({"generation": 1, "k": 1, "behind": 0}));
     assert_eq!(json["sessions"], 11);
-    assert_eq!(json["verified"], 10);
+    assert_eq!(json["verified"], 9);
     assert_eq!(json["outcomes"], json!({"flipped": 7, "no_flip": 3, "untracked": 1}));
     assert_eq!(json["flags"], json!({"secret": 1, "unsigned": 1}));
     assert_eq!(json["sources"][0]["source"], "demo");

@@ -9,7 +9,7 @@ select
   s.claimed_outcome, s.recorded_outcome,
   sig.result as outcome,
   coalesce(
-    sig.result = 'flipped'
+    (sig.result = 'flipped' and not array_has(words(sig.findings), 'unsigned'))
       or (s.verdicts > 0 and coalesce(cardinality(array_except(
         words(sig.findings),
         words('finished_late', 'verdict_missing', 'dirty_start', 'flaky', 'tests_changed')

@@ -49,8 +49,8 @@ fn walk(name: &str, fault: Fault) {
     for n in 1..=calls {
         let (lake, store) = memory();
         let faults = Faults::at(n, fault);
-        let outcome = faulty(&store, &faults)
-            .and_then(|lake| sync(&lake, &options(&[dir.path()]), &(), &AtomicBool::new(false)));
+        let outcome =
+            faulty(&store, &faults).and_then(|lake| sync(&lake, &options(&[dir.path()]), &(), &AtomicBool::new(false)));
         failed += u64::from(outcome.is_err());
         run(&lake, &options(&[dir.path()]));
         same(&format!("{name} at call {n} of the first night ({})", faults.log()), &after_first, &rows(&lake));

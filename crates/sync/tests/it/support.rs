@@ -9,7 +9,7 @@ use std::time::Duration;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use lake_store::{Lake, Tables};
 use lake_sync::{DataDir, Options, Summary, sync};
-use lake_testkit::store::{FaultyStore, Faults};
+use lake_testkit::store::{Faults, FaultyStore};
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
 

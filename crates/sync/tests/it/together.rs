@@ -100,7 +100,10 @@ fn two_hosts_that_extend_the_same_head_differently_make_two_branches() {
         run(&lake, &options(&[dir.path()]));
     }
     let branches = catalog(&lake, None).unwrap().branches;
-    assert_eq!(branches.iter().map(lake_store::Branch::end).collect::<Vec<_>>(), [one.len() as u64, three.len() as u64]);
+    assert_eq!(
+        branches.iter().map(lake_store::Branch::end).collect::<Vec<_>>(),
+        [one.len() as u64, three.len() as u64]
+    );
     assert!(branches[1].flags.contains(&"rewritten".to_owned()));
     for (branch, bytes) in branches.iter().zip([&one, &three]) {
         assert_eq!(&lake_store::read_branch(&lake, branch).unwrap(), bytes);

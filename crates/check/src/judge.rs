@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use lake_store::{Branch, Finding};
 use lake_trace::{Action, Fold, Outcome};
-use lake_verdict::{Case, Claim, Judged, Trust, VerdictFlag, judge, wanted_prefixes};
-use sha2::{Digest, Sha256};
+use lake_verdict::{Claim, Judged, Trust, VerdictFlag, Whole, judge_whole};
 
 /// A judged branch, before the others were heard.
 #[derive(Debug)]
@@ -28,42 +27,15 @@ pub(crate) fn verdicts(
     committed_at: &dyn Fn(u64) -> Option<i64>,
     event_ids: &HashMap<u64, String>,
 ) -> Verdicts {
-    let summary = fold.summary();
-    let prefixes = prefix_hashes(bytes, &wanted_prefixes(fold.verdicts()));
-    let last_byte = |n: u64| usize::try_from(n).ok().and_then(|n| bytes.get(n.checked_sub(1)?));
-    let case = Case {
-        session_id: &branch.session_id,
-        branch: branch.branch,
-        start: fold.start(),
-        verdicts: fold.verdicts(),
-        ended_by: summary.ended_by.as_deref(),
-        len: bytes.len() as u64,
-        committed_at,
-        prefix_sha256: &|n| prefixes.get(&n).copied(),
-        ends_line: &|n| last_byte(n) == Some(&b'\n'),
-    };
     // Where a signature is required by a key's scope the judge asks for it by itself.
-    let judged = judge(&case, Some(trust), false);
+    let whole = Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at };
+    let judged = judge_whole(whole, Some(trust), false);
     let claim = judged.claim(&branch.session_id, branch.branch, order);
     Verdicts {
         outcome: judged.outcome,
         findings: findings(&judged, event_ids),
         claim: (!retracts_itself(branch, fold)).then_some(claim),
     }
-}
-
-/// One pass over the bytes for all of them. `wanted` is sorted.
-fn prefix_hashes(bytes: &[u8], wanted: &[u64]) -> HashMap<u64, [u8; 32]> {
-    let mut hash = Sha256::new();
-    let mut from = 0;
-    let mut out = HashMap::with_capacity(wanted.len());
-    for n in wanted {
-        let Some(part) = usize::try_from(*n).ok().and_then(|to| bytes.get(from..to)) else { break };
-        hash.update(part);
-        from += part.len();
-        out.insert(*n, hash.clone().finalize().into());
-    }
-    out
 }
 
 fn findings(judged: &Judged, event_ids: &HashMap<u64, String>) -> Vec<Finding> {
@@ -89,12 +61,10 @@ fn findings(judged: &Judged, event_ids: &HashMap<u64, String>) -> Vec<Finding> {
         }
     }
     // Where nobody asks for a signature a missing one costs nothing, but who looks wants to know.
-    let last = judged.pass.as_ref().map_or(usize::MAX, |pass| pass.record);
-    let unsigned = judged.records.iter().find(|r| r.record <= last && r.flag == Some(VerdictFlag::Unsigned));
-    if let Some(record) = unsigned
+    if let Some(at) = judged.unsigned()
         && seen.insert(VerdictFlag::Unsigned)
     {
-        out.push(finding(VerdictFlag::Unsigned, "signature", record.at.line));
+        out.push(finding(VerdictFlag::Unsigned, "signature", at.line));
     }
     out
 }

@@ -1,13 +1,12 @@
 //! One branch of a session, read and judged, as `show` tells it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use lake_store::{Branch, CheckRow, Lake, read_branch};
 use lake_trace::{Event, Flag, Fold, LineRef, Looked, Verdict, format_ms, lines};
-use lake_verdict::{Case, Judged, Trust, judge, wanted_prefixes};
+use lake_verdict::{Judged, Trust, VerdictFlag, Whole, judge_whole};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// A branch of a session.
 #[derive(Debug, Serialize)]
@@ -117,6 +116,8 @@ pub(crate) fn view(
     let graded_end = judged.pass.as_ref().or(judged.negative.as_ref()).map(|evidence| evidence.prefix_end);
     let mut flags: Vec<String> = branch.flags.clone();
     flags.extend(judged.flags.iter().map(|(flag, ..)| flag.as_str().to_owned()));
+    // As in the lake's flags: a missing signature costs nothing here, but who looks wants to know.
+    flags.extend(judged.unsigned().map(|_| VerdictFlag::Unsigned.as_str().to_owned()));
     let mut known = HashSet::new();
     flags.retain(|flag| known.insert(flag.clone()));
     Ok(BranchView {
@@ -251,35 +252,10 @@ fn claim(turns: &mut [TurnView], line: u64) {
 }
 
 fn judged(branch: &Branch, fold: &Fold, bytes: &[u8], trust: Option<&Trust>) -> Judged {
-    let summary = fold.summary();
-    let prefixes = prefix_hashes(bytes, &wanted_prefixes(fold.verdicts()));
-    let last_byte = |n: u64| usize::try_from(n).ok().and_then(|n| bytes.get(n.checked_sub(1)?));
-    let case = Case {
-        session_id: &branch.session_id,
-        branch: branch.branch,
-        start: fold.start(),
-        verdicts: fold.verdicts(),
-        ended_by: summary.ended_by.as_deref(),
-        len: bytes.len() as u64,
-        committed_at: &|offset| branch.committed_at(offset),
-        prefix_sha256: &|n| prefixes.get(&n).copied(),
-        ends_line: &|n| last_byte(n) == Some(&b'\n'),
-    };
-    judge(&case, trust, false)
-}
-
-/// One pass over the bytes for all of them. `wanted` is sorted.
-fn prefix_hashes(bytes: &[u8], wanted: &[u64]) -> HashMap<u64, [u8; 32]> {
-    let mut hash = Sha256::new();
-    let mut from = 0;
-    let mut out = HashMap::with_capacity(wanted.len());
-    for n in wanted {
-        let Some(part) = usize::try_from(*n).ok().and_then(|to| bytes.get(from..to)) else { break };
-        hash.update(part);
-        from += part.len();
-        out.insert(*n, hash.clone().finalize().into());
-    }
-    out
+    let committed_at = |offset| branch.committed_at(offset);
+    let whole =
+        Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };
+    judge_whole(whole, trust, false)
 }
 
 fn verdicts(fold: &Fold, judged: &Judged, by_trust: bool) -> Vec<VerdictView> {

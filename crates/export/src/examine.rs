@@ -1,11 +1,11 @@
 //! One branch: read once, judged, and if it may be used, assembled and rendered.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use lake_store::Branch;
 use lake_trace::{Flag, Fold, LineRef, Looked, canonical_repo, lines};
-use lake_verdict::{Case, Judged, judge, wanted_prefixes};
+use lake_verdict::{Judged, Whole, judge_whole};
 use sha2::{Digest, Sha256};
 
 use crate::choose::Reason;
@@ -92,38 +92,10 @@ fn items<'a>(fold: &mut Fold, bytes: &'a [u8], scratch: &'a mut [String]) -> Vec
 }
 
 fn judged(request: &Request, branch: &Branch, fold: &Fold, bytes: &[u8]) -> Judged {
-    let summary = fold.summary();
-    let prefixes = match request.trust {
-        Some(_) => prefix_hashes(bytes, &wanted_prefixes(fold.verdicts())),
-        None => HashMap::new(),
-    };
-    let last_byte = |n: u64| usize::try_from(n).ok().and_then(|n| bytes.get(n.checked_sub(1)?));
-    let case = Case {
-        session_id: &branch.session_id,
-        branch: branch.branch,
-        start: fold.start(),
-        verdicts: fold.verdicts(),
-        ended_by: summary.ended_by.as_deref(),
-        len: bytes.len() as u64,
-        committed_at: &|offset| branch.committed_at(offset),
-        prefix_sha256: &|n| prefixes.get(&n).copied(),
-        ends_line: &|n| last_byte(n) == Some(&b'\n'),
-    };
-    judge(&case, request.trust.as_ref(), request.require_signature)
-}
-
-/// One pass over the bytes for all of them. `wanted` is sorted.
-fn prefix_hashes(bytes: &[u8], wanted: &[u64]) -> HashMap<u64, [u8; 32]> {
-    let mut hash = Sha256::new();
-    let mut from = 0;
-    let mut out = HashMap::with_capacity(wanted.len());
-    for n in wanted {
-        let Some(part) = usize::try_from(*n).ok().and_then(|to| bytes.get(from..to)) else { break };
-        hash.update(part);
-        from += part.len();
-        out.insert(*n, hash.clone().finalize().into());
-    }
-    out
+    let committed_at = |offset| branch.committed_at(offset);
+    let whole =
+        Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };
+    judge_whole(whole, request.trust.as_ref(), request.require_signature)
 }
 
 fn origin(fold: &Fold) -> Origin {

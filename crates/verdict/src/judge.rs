@@ -121,6 +121,14 @@ impl Judged {
         self.flags.iter().any(|(f, ..)| *f == flag)
     }
 
+    /// The first record up to the deciding PASS (without one: of all) that has no signature, though none was required.
+    /// None without a trust file, and among what `flags` says where one was required.
+    pub fn unsigned(&self) -> Option<LineRef> {
+        let last = self.pass.as_ref().map_or(usize::MAX, |pass| pass.record);
+        let unsigned = |r: &&RecordCheck| r.record <= last && r.flag == Some(VerdictFlag::Unsigned);
+        self.records.iter().find(unsigned).map(|record| record.at)
+    }
+
     /// What this branch has to say to those of other sessions; see [`Claim::new`].
     pub fn claim(&self, session_id: &str, branch: u32, order: u64) -> Claim {
         Claim::new(self, session_id, branch, order)

@@ -15,6 +15,7 @@ mod records;
 mod rows;
 mod statement;
 mod trust;
+mod whole;
 
 pub use across::{Across, Claim};
 pub use envelope::{Envelope, EnvelopeError, MAX_PAYLOAD, PAYLOAD_TYPE, pae, payload_digest, sign};
@@ -26,3 +27,4 @@ pub use records::{RecordCheck, wanted_prefixes};
 pub use rows::recorded_outcome;
 pub use statement::{EMPTY_SHA256, PREDICATE_TYPE, STATEMENT_TYPE, Statement, StatementError};
 pub use trust::{Revocation, Trust, TrustError, TrustedKey};
+pub use whole::{Whole, judge_whole};

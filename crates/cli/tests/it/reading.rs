@@ -76,6 +76,8 @@ fn show_tells_a_session_with_its_verdicts_and_mask() {
         text.contains("signatures not judged") && text.contains("grade 3 PASS: signed, not judged, decides"),
         "{text}"
     );
+    let unsigned = kit.run(&["show", "demo-08", "--trust", &trust_file(), "--json"]).exits(0).json();
+    assert_eq!(unsigned["branches"][0]["flags"], json!(["unsigned"]), "as the view `sessions` has it");
     kit.run(&["show", "demo-11"]).exits(0).prints(&["line 4: not JSON"]);
     kit.run(&["show", "demo-10", "--trust", &trust_file()]).exits(0).prints(&["found: github-token (line 4)"]);
 }

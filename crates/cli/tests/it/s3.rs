@@ -84,7 +84,7 @@ fn goes_the_whole_way(kit: &Kit, lake: &str, endpoint: &str) {
     let status = kit.run(&["status", "--json", "--trust", &trust_file()]).exits(0).json();
     assert_eq!(
         (status["k"].as_u64(), status["sessions"].as_u64(), status["verified"].as_u64()),
-        (Some(1), Some(11), Some(10))
+        (Some(1), Some(11), Some(9))
     );
     kit.run(&["show", "demo-01"]).exits(0).prints(&["demo-01-flipped"]);
     kit.run(&["doctor"]).exits(0).prints(&["ok   create-if-absent", "ok   lake"]);

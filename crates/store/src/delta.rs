@@ -80,6 +80,9 @@ pub(crate) async fn open_or_create(
             ("delta.checkpointInterval", Some("32")),
         ])
         .with_save_mode(SaveMode::Ignore)
+        // With a retry the loser of a race would write the metadata a second time, as version 1, and every writer that
+        // is under way would fail on that.
+        .with_commit_properties(CommitProperties::default().with_max_retries(0))
         .await;
     match made {
         Ok(table) => Ok(table),
@@ -183,5 +186,33 @@ pub(crate) fn add(path: String, size: usize, partition: &[(&str, &str)], stats: 
         data_change,
         stats: Some(stats),
         ..Add::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreOptions;
+
+    #[test]
+    fn a_table_that_many_make_at_once_is_made_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let address = folder.path().join("lake").display().to_string();
+        let lake = Lake::create(&address, &StoreOptions::default()).expect("a lake");
+        for round in 0..8 {
+            let table = format!("checks-{round}");
+            let start = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        start.wait();
+                        lake.wait(open_or_create(&lake, &table, &crate::schema::checks(), &[])).expect("the table");
+                    });
+                }
+            });
+            let log = std::fs::read_dir(format!("{address}/{table}/_delta_log")).expect("its log");
+            let versions = log.flatten().filter(|e| e.path().extension().is_some_and(|x| x == "json")).count();
+            assert_eq!(versions, 1, "round {round}");
+        }
     }
 }

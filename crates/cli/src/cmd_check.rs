@@ -32,7 +32,7 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(context: &Context, args: &CheckArgs) -> anyhow::Result<Exit> {
     let (trust, allow) = (context.trust()?, context.allow()?);
     let lake = context.open()?;
-    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "check", lake.address(), &[])?) };
+    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "check", &lake, &[])?) };
     let options = Options {
         trust,
         allow: allow.unwrap_or_else(AllowList::empty),

@@ -20,7 +20,7 @@ pub(crate) struct CompactArgs {
 /// Compacts.
 pub(crate) fn run(context: &Context, args: &CompactArgs) -> anyhow::Result<Exit> {
     let lake = context.open()?;
-    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "compact", lake.address(), &[])?) };
+    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "compact", &lake, &[])?) };
     let done = lake_store::compact(&lake, args.dry_run, context.signals.stop())?;
     if context.json {
         out::json(&json!({

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context, args: &DeriveArgs) -> anyhow::Result<Exit> 
         }
         return Ok(Exit::Done);
     }
-    let _lock = lock(&context.env, "derive", lake.address(), &[])?;
+    let _lock = lock(&context.env, "derive", &lake, &[])?;
     let progress = Progress::bytes(&context.env, "deriving");
     let derived = lake_store::derive(&lake, context.signals.stop(), &|bytes| progress.add_done(bytes))?;
     drop(progress);

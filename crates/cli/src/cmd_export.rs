@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::cmd_check::listed;
 use crate::context::{Context, read};
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, failed, usage};
 use crate::lake_sql;
 use crate::lock::lock;
 use crate::out::{self, escape, note};
@@ -135,6 +135,27 @@ enum Match {
     Task,
 }
 
+/// Nothing in a lake is replaced, and no set stands in one.
+fn refuse_lake(lake: &Lake, out: &Path) -> anyhow::Result<()> {
+    let Some(folder) = lake.folder() else { return Ok(()) };
+    let (folder, place) = (real(folder), real(out));
+    if place.starts_with(&folder) || folder.starts_with(&place) {
+        let message = format!("{} is, holds or lies in the lake {}", out.display(), lake.address());
+        return Err(failed(message, "name an --out beside the lake"));
+    }
+    Ok(())
+}
+
+/// A path without links, though its end may not be there yet.
+fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = whole.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+    match there {
+        Some((above, real)) => whole.strip_prefix(above).map_or(whole.clone(), |rest| real.join(rest)),
+        None => whole,
+    }
+}
+
 /// Exports.
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let mut request = request(context, args)?;
@@ -142,11 +163,12 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     if let Some(allow) = &mut request.allow {
         allow.fingerprint_key = Context::fingerprint_key(&lake);
     }
+    refuse_lake(&lake, &args.out)?;
     let out_text = args.out.display().to_string();
     // Two exports of one lake to two places do not do the same work: the place is part of the lock.
     let _lock = match args.dry_run {
         true => None,
-        false => Some(lock(&context.env, "export", lake.address(), std::slice::from_ref(&out_text))?),
+        false => Some(lock(&context.env, "export", &lake, std::slice::from_ref(&out_text))?),
     };
     context.derive_behind(&lake, args.dry_run)?;
     let catalog = catalog(&lake, args.at)?;

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context, args: &RebuildArgs) -> anyhow::Result<Exit>
         }
         return Ok(Exit::Done);
     }
-    let _lock = lock(&context.env, "rebuild", lake.address(), &[])?;
+    let _lock = lock(&context.env, "rebuild", &lake, &[])?;
     let progress = Progress::bytes(&context.env, "rebuilding");
     let (generation, derived) = lake_store::rebuild(&lake, context.signals.stop(), &|bytes| progress.add_done(bytes))?;
     drop(progress);

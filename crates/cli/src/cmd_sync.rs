@@ -58,8 +58,8 @@ pub(crate) fn run(context: &Context, args: &SyncArgs) -> anyhow::Result<Exit> {
     let address = context.address()?;
     let found = data_dirs::find(&context.env, &context.settings)?;
     let dirs: Vec<String> = found.dirs.iter().map(|dir| dir.path.display().to_string()).collect();
-    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "sync", address, &dirs)?) };
     let lake = lake(context, address, args.dry_run)?;
+    let _lock = if args.dry_run { None } else { Some(lock(&context.env, "sync", &lake, &dirs)?) };
     let options = Options {
         data_dirs: found.dirs.clone(),
         host: context.env.host.clone(),

@@ -3,6 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use lake_store::Lake;
 use sha2::{Digest, Sha256};
 
 use crate::env::Env;
@@ -16,12 +17,12 @@ pub(crate) struct Lock {
 
 /// Takes the lock of a command on a lake and on what else tells two runs apart.
 ///
-/// The lock saves work that would be done twice; rows never depend on it. So a home that cannot be written to only
+/// The lake counts by its id, however its address is written. The lock saves work that would be done twice; rows never depend on it. So a home that cannot be written to only
 /// means that there is none.
 ///
 /// # Errors
 /// When another process holds it.
-pub(crate) fn lock(env: &Env, command: &str, lake: &str, rest: &[String]) -> anyhow::Result<Lock> {
+pub(crate) fn lock(env: &Env, command: &str, lake: &Lake, rest: &[String]) -> anyhow::Result<Lock> {
     let Some(folder) = env.state() else {
         tracing::debug!("no lock: neither XDG_STATE_HOME nor HOME is set");
         return Ok(Lock { _file: None });
@@ -29,7 +30,7 @@ pub(crate) fn lock(env: &Env, command: &str, lake: &str, rest: &[String]) -> any
     let mut hash = Sha256::new();
     let mut rest = rest.to_vec();
     rest.sort_unstable();
-    for part in [command.to_owned(), lake.to_owned()].into_iter().chain(rest) {
+    for part in [command.to_owned(), lake.id().to_owned()].into_iter().chain(rest) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -45,7 +46,11 @@ pub(crate) fn lock(env: &Env, command: &str, lake: &str, rest: &[String]) -> any
         Ok(()) => Ok(Lock { _file: Some(file) }),
         Err(TryLockError::WouldBlock) => Err(told(
             Exit::Running,
-            format!("`trace-lake {command}` is running here already on {lake} ({} is locked)", path.display()),
+            format!(
+                "`trace-lake {command}` is running here already on {} ({} is locked)",
+                lake.address(),
+                path.display()
+            ),
             "wait until it is done; nothing was done",
         )),
         Err(TryLockError::Error(e)) => {

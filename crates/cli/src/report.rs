@@ -105,6 +105,7 @@ fn of_export(error: &lake_export::Error) -> Option<(Exit, Option<String>)> {
     use lake_export::Error;
     let (exit, hint) = match error {
         Error::Exists(_) => (Exit::Failed, "name another --out, or replace it with --force"),
+        Error::NoExport(_) => (Exit::Failed, "name another --out; --force replaces nothing but an earlier export"),
         Error::NoTrust => (Exit::Usage, "name the trust file with --trust"),
         Error::LastWithoutTemplate => (Exit::Usage, "take --train-after-fail work or all"),
         Error::ToolsFile(_) => (Exit::Usage, "--tools names a file with a JSON array of tools"),

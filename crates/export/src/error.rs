@@ -8,6 +8,9 @@ pub enum Error {
     /// The output folder is there, and `force` was not asked for.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
+    /// What is there is not what an export writes, and is not replaced.
+    #[error("{} is there already and is no training set", .0.display())]
+    NoExport(PathBuf),
     /// Signatures are required, but nothing says whose count.
     #[error("a required signature needs a trust file")]
     NoTrust,

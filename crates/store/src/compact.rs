@@ -55,15 +55,22 @@ pub fn compact(lake: &Lake, dry_run: bool, stop: &AtomicBool) -> Result<Compacte
             }
             // By time, then name: a session's later segments stay after its earlier ones.
             adds.sort_by(|a, b| (a.modification_time, &a.path).cmp(&(b.modification_time, &b.path)));
-            done.files_before += adds.len() as u64;
-            done.bytes_before += adds.iter().map(|a| u64::try_from(a.size).unwrap_or(0)).sum::<u64>();
+            let size = |adds: &[Add]| adds.iter().map(|a| u64::try_from(a.size).unwrap_or(0)).sum::<u64>();
+            let (files_before, bytes_before) = (adds.len() as u64, size(&adds));
             if dry_run {
+                done.files_before += files_before;
+                done.bytes_before += bytes_before;
                 continue;
             }
             let merged = merge(lake, &folder, name, (&org, &date), adds.clone())?;
-            done.files_after += merged.len() as u64;
-            done.bytes_after += merged.iter().map(|a| u64::try_from(a.size).unwrap_or(0)).sum::<u64>();
-            replace(lake, &mut tables, i, adds, merged)?;
+            let (files_after, bytes_after) = (merged.len() as u64, size(&merged));
+            // Another compaction may have merged them first: then its files stand, and ours are no part of anything.
+            if replace(lake, &mut tables, i, adds, merged)? == delta::Committed::Yes {
+                done.files_before += files_before;
+                done.bytes_before += bytes_before;
+                done.files_after += files_after;
+                done.bytes_after += bytes_after;
+            }
         }
     }
     lake.sync_all()?;
@@ -102,8 +109,9 @@ fn edges(batch: &RecordBatch) -> (Option<String>, Option<String>) {
     (value(0), ids.len().checked_sub(1).and_then(value))
 }
 
-fn replace(lake: &Lake, tables: &mut Tables, i: usize, old: Vec<Add>, new: Vec<Add>) -> Result<()> {
+fn replace(lake: &Lake, tables: &mut Tables, i: usize, old: Vec<Add>, new: Vec<Add>) -> Result<delta::Committed> {
     lake.sync_all()?;
+    let paths: Vec<String> = old.iter().map(|add| add.path.clone()).collect();
     let now = chrono::Utc::now().timestamp_millis();
     let mut actions: Vec<Action> = old
         .into_iter()
@@ -125,5 +133,5 @@ fn replace(lake: &Lake, tables: &mut Tables, i: usize, old: Vec<Add>, new: Vec<A
         partition_by: Some(PARTITIONS.iter().map(|p| (*p).to_owned()).collect()),
         predicate: None,
     };
-    lake.wait(delta::append(&mut tables.tables[i], actions, operation))
+    lake.wait(delta::replace(&mut tables.tables[i], &paths, actions, operation))
 }

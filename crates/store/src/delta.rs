@@ -1,6 +1,6 @@
 //! Delta tables: opened, made, appended to. The tables' address inside the process is `lake://…`, whatever the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::SchemaRef;
 use deltalake::kernel::engine::arrow_conversion::TryFromArrow;
@@ -139,11 +139,39 @@ pub(crate) async fn append_as(
     }
 }
 
-/// Appends files, and replaces others with them (compaction) where `remove` names some.
+/// Appends files.
 pub(crate) async fn append(table: &mut DeltaTable, actions: Vec<Action>, operation: DeltaOperation) -> Result<()> {
     let url = table.table_url().path().to_owned();
     let properties = CommitProperties::default().with_max_retries(RETRIES).with_cleanup_expired_logs(Some(false));
     commit(table, actions, properties, operation).await.map_err(Error::delta("committing to", &url))
+}
+
+/// Replaces files by others that hold the same rows, where all of them are still in the table; else another replaced
+/// some first, and nothing is done.
+///
+/// Delta's own check of conflicts lets two writers remove the same file, so each try is made against the newest version
+/// alone, and what it removes is looked up there before.
+pub(crate) async fn replace(
+    table: &mut DeltaTable,
+    old: &[String],
+    actions: Vec<Action>,
+    operation: DeltaOperation,
+) -> Result<Committed> {
+    let url = table.table_url().path().to_owned();
+    let mut tries = 0;
+    loop {
+        table.update_state().await.map_err(Error::delta("reading", &url))?;
+        let there: HashSet<String> = files(table)?.into_iter().map(|add| add.path).collect();
+        if !old.iter().all(|path| there.contains(path)) {
+            return Ok(Committed::ByAnother);
+        }
+        let properties = CommitProperties::default().with_max_retries(0).with_cleanup_expired_logs(Some(false));
+        match commit(table, actions.clone(), properties, operation.clone()).await {
+            Ok(()) => return Ok(Committed::Yes),
+            Err(e) if tries == RETRIES => return Err(Error::delta("committing to", &url)(e)),
+            Err(_) => tries += 1,
+        }
+    }
 }
 
 pub(crate) fn append_operation() -> DeltaOperation {

@@ -203,6 +203,11 @@ impl Lake {
         &self.0.store
     }
 
+    /// Where it is on this machine; None for a bucket.
+    pub fn folder(&self) -> Option<&std::path::Path> {
+        self.0.folder.as_deref()
+    }
+
     /// Whether it is a folder on this machine.
     pub fn is_folder(&self) -> bool {
         self.0.folder.is_some()

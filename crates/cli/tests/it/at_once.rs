@@ -77,6 +77,21 @@ fn two_syncs_at_once_lose_and_double_nothing() {
 }
 
 #[test]
+fn compactions_at_once_change_no_row() {
+    let data = data();
+    let dir = |name: &str| data.path().join(name).display().to_string();
+    let kit = Kit::new();
+    ends(start(&kit, "a", &sync(&dir("one"))), &[3]);
+    ends(start(&kit, "a", &sync(&dir("two"))), &[0]);
+    let before = rows(&kit.path("lake"));
+    let all: Vec<_> = ["a", "b", "c"].map(|home| start(&kit, home, &["compact", "--lake", "lake"])).into();
+    for child in all {
+        ends(child, &[0]);
+    }
+    same("after three compactions", &before, &rows(&kit.path("lake")));
+}
+
+#[test]
 fn check_export_and_compact_at_once_with_a_sync_see_whole_sessions() {
     let data = data();
     let dir = |name: &str| data.path().join(name).display().to_string();

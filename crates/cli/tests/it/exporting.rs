@@ -45,8 +45,17 @@ fn export_refuses_what_it_should() {
     kit.write("out/mine", "precious");
     kit.run(&["export", "--out", "out"]).exits(1).says(&["is there already", "--force"]);
     assert!(kit.path("out/mine").exists());
-    kit.run(&["export", "--out", "out", "--force"]).exits(0);
-    assert!(!kit.path("out/mine").exists());
+    kit.run(&["export", "--out", "out", "--force"]).exits(1).says(&["is no training set"]);
+    assert!(kit.path("out/mine").exists());
+    kit.run(&["export", "--out", "set"]).exits(0);
+    kit.write("set/left", "over");
+    kit.run(&["export", "--out", "set", "--force"]).exits(0);
+    assert!(!kit.path("set/left").exists());
+    // What is in the lake is never replaced, and no set stands in it.
+    for out in ["lake", "./lake/../lake", ".", "lake/raw", "lake/new/set"] {
+        kit.run(&["export", "--out", out, "--force"]).exits(1).says(&["the lake", "hint: "]);
+    }
+    kit.run(&["export", "--out", "last"]).exits(0);
 }
 
 #[test]

@@ -54,9 +54,18 @@ impl Folder {
     }
 }
 
-/// An existing output is refused unless it may be replaced.
+/// An existing output is refused unless it may be replaced; what is no export, and not an empty folder, always is.
 pub(crate) fn refuse_existing(out: &Path, force: bool) -> Result<()> {
-    if !force && out.symlink_metadata().is_ok() { Err(Error::Exists(out.to_owned())) } else { Ok(()) }
+    let Ok(there) = out.symlink_metadata() else { return Ok(()) };
+    if !force {
+        return Err(Error::Exists(out.to_owned()));
+    }
+    let export = ["manifest.json", "exclusions.jsonl"].iter().all(|name| out.join(name).is_file());
+    let empty = || fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
+    if there.is_dir() && (export || empty()) {
+        return Ok(());
+    }
+    Err(Error::NoExport(out.to_owned()))
 }
 
 fn parent_of(out: &Path) -> PathBuf {

@@ -93,7 +93,11 @@ fn an_existing_folder_is_refused_or_replaced_whole() {
         export(&lake.catalog, &Scans::new(), &lake, &request, &|_| (), &AtomicBool::new(false))
     };
     assert!(matches!(go(false), Err(Error::Exists(_))) && out.join("mine").exists());
-    assert!(go(true).is_ok() && !out.join("mine").exists() && out.join("manifest.json").exists());
+    assert!(matches!(go(true), Err(Error::NoExport(_))) && out.join("mine").exists());
+    std::fs::remove_file(out.join("mine")).expect("an empty folder");
+    assert!(go(true).is_ok() && out.join("manifest.json").exists());
+    std::fs::write(out.join("left"), "over").expect("a file");
+    assert!(go(true).is_ok() && !out.join("left").exists() && out.join("manifest.json").exists());
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
 

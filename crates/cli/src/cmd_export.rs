@@ -190,7 +190,13 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         append(context, &lake, &report)?;
     }
     let excluded = report.manifest.sets.values().any(|set| set.excluded.values().any(|n| *n > 0));
-    let exit = if args.strict && excluded { Exit::Strict } else { Exit::Done };
+    // Bytes that were purged are gone because someone asked for it; damaged ones are an input that cannot be read.
+    let damaged = report.manifest.sets.values().any(|set| set.excluded.get("damaged").is_some_and(|n| *n > 0));
+    let exit = match (damaged, args.strict && excluded) {
+        (true, _) => Exit::Partly,
+        (false, true) => Exit::Strict,
+        (false, false) => Exit::Done,
+    };
     if context.json {
         out::json(&json!({
             "out": out_text,

@@ -68,7 +68,7 @@ impl Context {
     pub(crate) fn derive_behind(&self, lake: &Lake, dry_run: bool) -> anyhow::Result<()> {
         let stands = Tables::open(lake)?.map_or(0, |tables| tables.k());
         let k = log::tip(lake)?.k;
-        if stands >= k {
+        if stands == k {
             return Ok(());
         }
         if dry_run {

@@ -147,6 +147,13 @@ pub fn follow(lake: &Lake, from: Tip, mut each: impl FnMut(Record, &Tip) -> Resu
     while let Some((record, next)) = read(lake, tip.k + 1)? {
         take(record, next, &mut tip)?;
     }
+    if tip.k < listed {
+        // Whoever put a record here would cut off all that follow.
+        return Err(Error::Damaged {
+            path: lake.at(&names::log_record(tip.k + 1)),
+            what: format!("it is missing, though record {listed} is there"),
+        });
+    }
     Ok(tip)
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::parquet_file::{self, PARTITIONS, ParquetFile, file_schema};
 use crate::segment_rows::{self, SegmentRow};
 use crate::sink::Prepared;
-use crate::{Branch, Error, Lake, Result, Segment, delta, names, schema};
+use crate::{Branch, Error, Lake, Result, Segment, delta, log, names, schema};
 
 /// Number of the parser that makes the rows: raised when the same bytes would give other rows.
 pub const PARSER: u32 = 1;
@@ -113,7 +113,16 @@ impl Tables {
         if found != PARSER {
             return Err(Error::Parser { found, ours: PARSER });
         }
-        Self::open_generation(lake, generation)
+        let tables = Self::open_generation(lake, generation)?;
+        // Records come before their rows. Without this one the log is older than the tables, and the next batch would
+        // take a number that the tables have passed: its rows would never come.
+        if tables.k > 0 && log::read(lake, tables.k)?.is_none() {
+            return Err(Error::Damaged {
+                path: lake.at(&names::log_record(tables.k)),
+                what: format!("it is missing, though the tables stand at version {}", tables.k),
+            });
+        }
+        Ok(tables)
     }
 
     pub(crate) fn open_generation(lake: &Lake, generation: u32) -> Result<Tables> {

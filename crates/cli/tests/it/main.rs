@@ -7,6 +7,7 @@ mod at_once;
 mod bad_input;
 mod chance;
 mod configuration;
+mod damage;
 mod environment;
 mod errors;
 mod exporting;

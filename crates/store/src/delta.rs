@@ -158,9 +158,17 @@ pub(crate) async fn replace(
     operation: DeltaOperation,
 ) -> Result<Committed> {
     let url = table.table_url().path().to_owned();
+    let mut failed: Option<(DeltaTableError, _)> = None;
     let mut tries = 0;
     loop {
         table.update_state().await.map_err(Error::delta("reading", &url))?;
+        // Only another's commit, or our own with a lost reply, is worth a second look; a store that fails is not.
+        if let Some((e, version)) = failed.take()
+            && (table.version() == version || tries == RETRIES)
+        {
+            return Err(Error::delta("committing to", &url)(e));
+        }
+        let version = table.version();
         let there: HashSet<String> = files(table)?.into_iter().map(|add| add.path).collect();
         if !old.iter().all(|path| there.contains(path)) {
             return Ok(Committed::ByAnother);
@@ -168,8 +176,10 @@ pub(crate) async fn replace(
         let properties = CommitProperties::default().with_max_retries(0).with_cleanup_expired_logs(Some(false));
         match commit(table, actions.clone(), properties, operation.clone()).await {
             Ok(()) => return Ok(Committed::Yes),
-            Err(e) if tries == RETRIES => return Err(Error::delta("committing to", &url)(e)),
-            Err(_) => tries += 1,
+            Err(e) => {
+                failed = Some((e, version));
+                tries += 1;
+            }
         }
     }
 }
@@ -219,14 +229,45 @@ pub(crate) fn add(path: String, size: usize, partition: &[(&str, &str)], stats: 
 
 #[cfg(test)]
 mod tests {
+    use deltalake::kernel::Remove;
+
     use super::*;
     use crate::StoreOptions;
+
+    fn lake(folder: &tempfile::TempDir) -> (Lake, String) {
+        let address = folder.path().join("lake").display().to_string();
+        (Lake::create(&address, &StoreOptions::default()).expect("a lake"), address)
+    }
+
+    #[test]
+    fn what_another_replaced_is_not_replaced_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (lake, _) = lake(&folder);
+        let schema = crate::schema::checks();
+        let open = || lake.wait(open_or_create(&lake, "checks", &schema, &[])).expect("the table");
+        let file = |name: &str| add(name.to_owned(), 1, &[], "{\"numRecords\":1}".into(), true);
+        let mut first = open();
+        let old = ["a.parquet", "b.parquet"].map(str::to_owned);
+        let adds = old.iter().map(|name| Action::Add(file(name))).collect();
+        lake.wait(append(&mut first, adds, append_operation())).expect("two files");
+        // Both looked at the table before either replaced anything.
+        let mut second = open();
+        let replace_by = |table: &mut DeltaTable, name: &str| {
+            let gone =
+                |path: &String| Action::Remove(Remove { path: path.clone(), data_change: false, ..Remove::default() });
+            let actions = old.iter().map(gone).chain([Action::Add(file(name))]).collect();
+            lake.wait(replace(table, &old, actions, append_operation())).expect("a commit")
+        };
+        assert_eq!(replace_by(&mut first, "first.parquet"), Committed::Yes);
+        assert_eq!(replace_by(&mut second, "second.parquet"), Committed::ByAnother);
+        let left: Vec<String> = files(&open()).expect("files").into_iter().map(|add| add.path).collect();
+        assert_eq!(left, ["first.parquet"]);
+    }
 
     #[test]
     fn a_table_that_many_make_at_once_is_made_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let address = folder.path().join("lake").display().to_string();
-        let lake = Lake::create(&address, &StoreOptions::default()).expect("a lake");
+        let (lake, address) = lake(&folder);
         for round in 0..8 {
             let table = format!("checks-{round}");
             let start = std::sync::Barrier::new(4);

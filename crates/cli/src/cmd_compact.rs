@@ -1,6 +1,7 @@
 //! `trace-lake compact`: merges small files without changing a row.
 
 use clap::Args;
+use lake_store::Tables;
 use serde_json::json;
 
 use crate::context::Context;
@@ -21,6 +22,9 @@ pub(crate) struct CompactArgs {
 pub(crate) fn run(context: &Context, args: &CompactArgs) -> anyhow::Result<Exit> {
     let lake = context.open()?;
     let _lock = if args.dry_run { None } else { Some(lock(&context.env, "compact", &lake, &[])?) };
+    if args.dry_run {
+        Context::say_behind(&lake, Tables::open(&lake)?.map_or(0, |tables| tables.k()))?;
+    }
     let done = lake_store::compact(&lake, args.dry_run, context.signals.stop())?;
     if context.json {
         out::json(&json!({

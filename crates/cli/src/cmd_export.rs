@@ -81,7 +81,7 @@ pub(crate) struct ExportArgs {
     /// The lake as of this version
     #[arg(long, value_name = "K")]
     at: Option<u64>,
-    /// Replace the folder that is there
+    /// Replace the earlier export, or the empty folder, that is there
     #[arg(long)]
     force: bool,
     /// Do all but write

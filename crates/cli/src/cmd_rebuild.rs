@@ -1,7 +1,7 @@
 //! `trace-lake rebuild`: makes the tables anew from raw and log.
 
 use clap::Args;
-use lake_store::{Tables, log};
+use lake_store::Tables;
 use serde_json::json;
 
 use crate::context::Context;
@@ -23,8 +23,8 @@ pub(crate) struct RebuildArgs {
 pub(crate) fn run(context: &Context, args: &RebuildArgs) -> anyhow::Result<Exit> {
     let lake = context.open()?;
     if args.dry_run {
-        let next = Tables::open(&lake)?.map_or(1, |tables| tables.generation() + 1);
-        let k = log::tip(&lake)?.k;
+        let (next, stands) = Tables::open(&lake)?.map_or((1, 0), |tables| (tables.generation() + 1, tables.k()));
+        let k = stands + Context::say_behind(&lake, stands)?;
         if context.json {
             out::json(&json!({"dry_run": true, "generation": next, "to": k}))?;
         } else {

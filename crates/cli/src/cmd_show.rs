@@ -1,12 +1,12 @@
 //! `trace-lake show SESSION`: one session as a person reads it.
 
 use clap::Args;
-use lake_store::{Branch, catalog, log, read_checks};
+use lake_store::{Branch, catalog, read_checks};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::exit::{Exit, failed};
-use crate::out::{self, escape, note};
+use crate::out::{self, escape};
 use crate::session_view::view;
 use crate::session_words::say;
 
@@ -31,10 +31,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let trust = context.trust()?;
     let lake = context.open()?;
     let catalog = catalog(&lake, None)?;
-    let behind = log::tip(&lake)?.k.saturating_sub(catalog.k);
-    if behind > 0 {
-        note(format!("trace-lake: the tables are {behind} behind the log; `trace-lake derive` brings them up"));
-    }
+    let behind = Context::say_behind(&lake, catalog.k)?;
     let session_id = find(&catalog.branches, &args.session)?;
     let secrets = read_checks(&lake, "secrets", &context.secrets_digest()?)?;
     let mut views = Vec::new();

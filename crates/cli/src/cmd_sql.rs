@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use lake_query::{Format, saved, saved_query};
-use lake_store::log;
 use serde_json::json;
 
 use crate::context::Context;
@@ -89,10 +88,7 @@ pub(crate) fn run(context: &Context, args: &SqlArgs) -> anyhow::Result<Exit> {
     };
     let lake = context.open()?;
     let asked = lake_sql::open(context, lake, args.at, args.unsafe_sql)?;
-    let behind = log::tip(&asked.lake)?.k.saturating_sub(asked.tables_at);
-    if behind > 0 {
-        out::note(format!("trace-lake: the tables are {behind} behind the log; `trace-lake derive` brings them up"));
-    }
+    Context::say_behind(&asked.lake, asked.tables_at)?;
     match given {
         Some(sql) => {
             answer(context, &asked, &sql, format, args.output.as_deref())?;

@@ -64,6 +64,15 @@ impl Context {
         lake.id().as_bytes().to_vec()
     }
 
+    /// Says how far behind the log the tables are, if they are, and returns by how many records. Writes nothing.
+    pub(crate) fn say_behind(lake: &Lake, stands: u64) -> anyhow::Result<u64> {
+        let behind = log::tip(lake)?.k.saturating_sub(stands);
+        if behind > 0 {
+            note(format!("trace-lake: the tables are {behind} behind the log; `trace-lake derive` brings them up"));
+        }
+        Ok(behind)
+    }
+
     /// Brings the tables up to the log. A dry run only says how far behind they are.
     pub(crate) fn derive_behind(&self, lake: &Lake, dry_run: bool) -> anyhow::Result<()> {
         let stands = Tables::open(lake)?.map_or(0, |tables| tables.k());

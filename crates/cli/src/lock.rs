@@ -17,8 +17,8 @@ pub(crate) struct Lock {
 
 /// Takes the lock of a command on a lake and on what else tells two runs apart.
 ///
-/// The lake counts by its id, however its address is written. The lock saves work that would be done twice; rows never depend on it. So a home that cannot be written to only
-/// means that there is none.
+/// The lake counts by its id, however its address is written. The lock saves work that would be done twice; rows never
+/// depend on it. So a home that cannot be written to only means that there is none.
 ///
 /// # Errors
 /// When another process holds it.

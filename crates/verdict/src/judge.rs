@@ -121,8 +121,8 @@ impl Judged {
         self.flags.iter().any(|(f, ..)| *f == flag)
     }
 
-    /// The first record up to the deciding PASS (without one: of all) that has no signature, though none was required.
-    /// None without a trust file, and among what `flags` says where one was required.
+    /// The first record up to the deciding PASS (without one: of all) that has no signature, whether or not one is
+    /// required; `flags` names it only where one is. None without a trust file: then no signature is looked at.
     pub fn unsigned(&self) -> Option<LineRef> {
         let last = self.pass.as_ref().map_or(usize::MAX, |pass| pass.record);
         let unsigned = |r: &&RecordCheck| r.record <= last && r.flag == Some(VerdictFlag::Unsigned);

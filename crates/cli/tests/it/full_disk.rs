@@ -125,17 +125,23 @@ fn under_an_export() {
     }
 }
 
+/// Neither while the disk was full nor after there was room.
+#[track_caller]
+fn no_row_changed(kit: &Kit) {
+    let expected = rows(&kit.path("base"));
+    for n in ROOM {
+        same(&format!("{n} KiB, full"), &expected, &rows(&kit.path(&format!("lake-{n}"))));
+        same(&format!("{n} KiB"), &expected, &rows(&kit.path(&format!("after-{n}"))));
+    }
+}
+
 #[test]
 fn under_a_rebuild() {
     let kit = with_base();
     if !on_a_full_disk(&kit, "$T rebuild --lake $L", 2) {
         return;
     }
-    let expected = rows(&kit.path("base"));
-    for n in ROOM {
-        same(&format!("{n} KiB, full"), &expected, &rows(&kit.path(&format!("lake-{n}"))));
-        same(&format!("{n} KiB"), &expected, &rows(&kit.path(&format!("after-{n}"))));
-    }
+    no_row_changed(&kit);
 }
 
 #[test]
@@ -157,11 +163,7 @@ fn under_a_compact() {
     if !on_a_full_disk(&kit, "$T compact --lake $L", 2) {
         return;
     }
-    let expected = rows(&kit.path("base"));
-    for n in ROOM {
-        same(&format!("{n} KiB, full"), &expected, &rows(&kit.path(&format!("lake-{n}"))));
-        same(&format!("{n} KiB"), &expected, &rows(&kit.path(&format!("after-{n}"))));
-    }
+    no_row_changed(&kit);
 }
 
 #[test]

@@ -21,6 +21,11 @@ fn the_same_command_on_the_same_lake_and_data_dir_runs_once() {
     let held = File::open(&path).expect("the lock's file");
     held.try_lock().expect("nobody holds it");
     sync(&demo_dir()).exits(11).says(&["is running here already", "hint: "]);
+    // However its address is written, it is the same lake.
+    let url = format!("file://{}", kit.text("lake"));
+    for lake in ["./lake", "lake/", &url] {
+        kit.run(&["sync", "--lake", lake, "--data-dir", &demo_dir(), "--idle", "0s"]).exits(11);
+    }
     let json = kit.run(&["sync", "--lake", "lake", "--data-dir", &demo_dir(), "--json"]).exits(11).json();
     assert_eq!(json["error"]["exit_code"], 11);
     // Other data dirs, other commands, dry runs go beside it.

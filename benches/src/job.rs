@@ -61,7 +61,7 @@ impl<'a> Job<'a> {
     }
 
     /// A folder that no earlier round had: a file system spends time on names that were just removed, and a lake has
-    /// a thousand times as many files as its peer's.
+    /// many more files than its peer's.
     fn folder(&self, name: &str, round: usize) -> PathBuf {
         self.folder.join(format!("{name}-{}-{round}", self.mb))
     }

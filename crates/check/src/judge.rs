@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use lake_store::{Branch, Finding};
-use lake_trace::{Action, Fold, Outcome};
+use lake_trace::{Action, Fold, Hashed, Outcome};
 use lake_verdict::{Claim, Judged, Trust, VerdictFlag, Whole, judge_whole};
 
 /// A judged branch, before the others were heard.
@@ -20,7 +20,7 @@ pub(crate) struct Verdicts {
 /// batch that first held a byte was committed; `event_ids` are those of lines that may have a flag.
 pub(crate) fn verdicts(
     branch: &Branch,
-    bytes: &[u8],
+    bytes: &Hashed,
     fold: &Fold,
     trust: &Trust,
     order: u64,

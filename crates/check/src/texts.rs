@@ -36,11 +36,11 @@ pub(crate) struct Text<'t> {
 pub(crate) fn texts(event: &Event<'_>, line: &[u8], each: &mut impl FnMut(Text<'_>)) {
     if let Some(text) = &event.text {
         let cut = event.cut("text").is_some();
-        each(Text { field: "/text", text, cut, stream: Stream::Said, repeats: false });
+        each(Text { field: "/text", text: &text.decode(), cut, stream: Stream::Said, repeats: false });
     }
     if let Some(text) = &event.thinking {
         let cut = event.cut("thinking").is_some();
-        each(Text { field: "/thinking", text, cut, stream: Stream::Thought, repeats: false });
+        each(Text { field: "/thinking", text: &text.decode(), cut, stream: Stream::Thought, repeats: false });
     }
     for (field, text) in [
         ("/event_id", Some(&event.event_id)),
@@ -157,7 +157,9 @@ fn push(path: &mut String, part: &str) {
 fn walk(value: &Value<'_>, path: &mut String, cut: bool, each: &mut impl FnMut(Text<'_>)) {
     let length = path.len();
     match value {
-        Value::Str(text) => each(Text { field: path, text, cut, stream: Stream::Alone, repeats: false }),
+        Value::Str(text) => {
+            each(Text { field: path, text: &text.decode(), cut, stream: Stream::Alone, repeats: false });
+        }
         Value::Arr(items) => {
             for (number, item) in items.iter().enumerate() {
                 push(path, &number.to_string());

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use lake_export::{
     Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
@@ -311,8 +310,8 @@ fn scans(lake: &Lake, catalog: &Catalog, digest: &str) -> anyhow::Result<Scans> 
 struct Stored<'l>(&'l Lake);
 
 impl Source for Stored<'_> {
-    fn bytes(&self, branch: &Branch) -> lake_store::Result<Bytes> {
-        lake_store::read_branch(self.0, branch).map(Bytes::from)
+    fn bytes(&self, branch: &Branch) -> lake_store::Result<lake_trace::Hashed> {
+        lake_store::read_branch(self.0, branch)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use lake_store::{Branch, CheckRow, Lake, read_branch};
-use lake_trace::{Event, Flag, Fold, LineRef, Looked, Verdict, format_ms, lines};
+use lake_trace::{Event, Flag, Fold, Hashed, LineRef, Looked, Verdict, format_ms, lines};
 use lake_verdict::{Judged, Trust, VerdictFlag, Whole, judge_whole};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -182,6 +182,7 @@ fn turns(fold: &mut Fold, bytes: &[u8]) -> (Vec<TurnView>, Vec<RejectView>) {
 
 fn turn(event: &Event<'_>, at: LineRef, new: bool) -> TurnView {
     let own = |field: &Option<std::borrow::Cow<'_, str>>| field.as_ref().map(|text| text.clone().into_owned());
+    let said = |field: &Option<lake_trace::json::Str<'_>>| field.as_ref().map(|text| text.decode().into_owned());
     let assistant = event.kind == "tool_call" || event.role.as_deref() == Some("assistant");
     let mask = if event.agent_id.is_some() || !new || event.flags.has(Flag::DuplicateEvent) {
         Mask::Out
@@ -190,9 +191,9 @@ fn turn(event: &Event<'_>, at: LineRef, new: bool) -> TurnView {
     } else {
         Mask::Context
     };
-    let value = |value: &lake_trace::json::Value<'_>| match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
+    let value = |value: &lake_trace::json::Value<'_>| match value {
+        lake_trace::json::Value::Str(text) => text.decode().into_owned(),
+        value => {
             let mut out = String::new();
             lake_trace::json::write_value(&mut out, value);
             out
@@ -207,8 +208,8 @@ fn turn(event: &Event<'_>, at: LineRef, new: bool) -> TurnView {
         tool: own(&event.tool),
         status: own(&event.status),
         agent_id: own(&event.agent_id),
-        thinking: own(&event.thinking),
-        text: own(&event.text),
+        thinking: said(&event.thinking),
+        text: said(&event.text),
         input: event.input.as_ref().map(value),
         output: event.output.as_ref().map(value),
         mask,
@@ -251,7 +252,7 @@ fn claim(turns: &mut [TurnView], line: u64) {
     turns[first..=last].iter_mut().for_each(|turn| turn.mask = Mask::Claim);
 }
 
-fn judged(branch: &Branch, fold: &Fold, bytes: &[u8], trust: Option<&Trust>) -> Judged {
+fn judged(branch: &Branch, fold: &Fold, bytes: &Hashed, trust: Option<&Trust>) -> Judged {
     let committed_at = |offset| branch.committed_at(offset);
     let whole =
         Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };

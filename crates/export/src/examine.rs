@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
 use lake_store::Branch;
-use lake_trace::{Flag, Fold, LineRef, Looked, canonical_repo, lines};
+use lake_trace::{Flag, Fold, Hashed, LineRef, Looked, canonical_repo, lines};
 use lake_verdict::{Judged, Whole, judge_whole};
 use sha2::{Digest, Sha256};
 
@@ -78,7 +79,7 @@ pub(crate) fn examine(
 
 /// The events that a conversation may show, in file order: neither duplicates nor copied context.
 fn items<'a>(fold: &mut Fold, bytes: &'a [u8], scratch: &'a mut [String]) -> Vec<Item<'a>> {
-    let mut ids: HashSet<Cow<'a, str>> = HashSet::new();
+    let mut ids: HashSet<Cow<'a, str>, RandomState> = HashSet::default();
     let mut items = Vec::new();
     for ((number, line), scratch) in (1..).zip(lines(bytes)).zip(scratch) {
         let at = LineRef { line: number, offset: line.start as u64, end: line.end as u64 };
@@ -91,7 +92,7 @@ fn items<'a>(fold: &mut Fold, bytes: &'a [u8], scratch: &'a mut [String]) -> Vec
     items
 }
 
-fn judged(request: &Request, branch: &Branch, fold: &Fold, bytes: &[u8]) -> Judged {
+fn judged(request: &Request, branch: &Branch, fold: &Fold, bytes: &Hashed) -> Judged {
     let committed_at = |offset| branch.committed_at(offset);
     let whole =
         Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };
@@ -222,8 +223,9 @@ fn prompt_hash(conversation: &Conversation<'_>) -> [u8; 32] {
     for turn in &conversation.turns[..conversation.prompt()] {
         if let Turn::Context(context) = turn {
             hash.update([context.role as u8, u8::from(context.text.cut)]);
-            hash.update((context.text.text.len() as u64).to_be_bytes());
-            hash.update(context.text.text.as_bytes());
+            let text = context.text.text.decode();
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text.as_bytes());
         }
     }
     hash.finalize().into()

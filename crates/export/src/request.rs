@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use bytes::Bytes;
 use lake_secrets::AllowList;
 use lake_store::Branch;
+use lake_trace::Hashed;
 use lake_verdict::Trust;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub trait Source: Sync {
     ///
     /// # Errors
     /// [`lake_store::Error::Purged`] and [`lake_store::Error::Damaged`] leave the branch out; any other ends the export.
-    fn bytes(&self, branch: &Branch) -> lake_store::Result<Bytes>;
+    fn bytes(&self, branch: &Branch) -> lake_store::Result<Hashed>;
 }
 
 /// The newest secret check of a branch under the rules in force.

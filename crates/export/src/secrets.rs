@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lake_secrets::{Hit, KnownSecrets, RuleSet, SessionScan, fingerprint, redact, scan};
-use lake_trace::json::{Value, write_value};
+use lake_trace::json::{Str, Value, write_value};
 use lake_trace::{Event, lines, parse_line};
 
 use crate::conversation::{Conversation, Text, Turn};
@@ -93,7 +93,16 @@ impl Guard<'_> {
 
     fn text(&self, text: &mut Text<'_>, field: &str, known: &KnownSecrets) -> Option<bool> {
         let cut = text.cut;
-        self.word(&mut text.text, field, cut, known)
+        self.string(&mut text.text, field, cut, known)
+    }
+
+    fn string(&self, text: &mut Str<'_>, field: &str, cut: bool, known: &KnownSecrets) -> Option<bool> {
+        let mut decoded = text.decode();
+        let replaced = self.word(&mut decoded, field, cut, known)?;
+        if replaced {
+            *text = Str::Plain(Cow::Owned(decoded.into_owned()));
+        }
+        Some(replaced)
     }
 
     /// Whether something was replaced; None: something should be, and may not.
@@ -111,7 +120,7 @@ impl Guard<'_> {
 
     fn value(&self, value: &mut Value<'_>, field: &str, cut: bool, known: &KnownSecrets) -> Option<bool> {
         match value {
-            Value::Str(text) => self.word(text, field, cut, known),
+            Value::Str(text) => self.string(text, field, cut, known),
             Value::Arr(items) => items.iter_mut().enumerate().try_fold(false, |replaced, (i, item)| {
                 Some(self.value(item, &format!("{field}/{i}"), cut, known)? | replaced)
             }),
@@ -134,7 +143,7 @@ fn compact(value: &Value<'_>) -> String {
 fn feed(session: &mut SessionScan<'_>, event: &Event<'_>, turn: u64) {
     for (field, text) in [("text", &event.text), ("thinking", &event.thinking)] {
         if let Some(text) = text {
-            session.feed(text, Some(turn), event.cut(field).is_some());
+            session.feed(&text.decode(), Some(turn), event.cut(field).is_some());
         }
     }
     for name in [&event.tool, &event.call_id].into_iter().flatten() {
@@ -144,7 +153,7 @@ fn feed(session: &mut SessionScan<'_>, event: &Event<'_>, turn: u64) {
         if let Some(value) = value {
             let cut = event.cut(field).is_some();
             feed_value(session, value, cut);
-            if value.as_str().is_none() {
+            if !value.is_str() {
                 session.feed(&compact(value), None, cut);
             }
         }
@@ -158,7 +167,7 @@ fn feed(session: &mut SessionScan<'_>, event: &Event<'_>, turn: u64) {
 fn feed_value(session: &mut SessionScan<'_>, value: &Value<'_>, cut: bool) {
     match value {
         Value::Str(text) => {
-            session.feed(text, None, cut);
+            session.feed(&text.decode(), None, cut);
         }
         Value::Arr(items) => items.iter().for_each(|item| feed_value(session, item, cut)),
         Value::Obj(members) => members.iter().for_each(|(key, item)| {

@@ -1,5 +1,6 @@
 //! The bytes of a branch as pieces of raw objects, and what their hashes are at given lengths.
 
+use lake_trace::Hashed;
 use sha2::{Digest, Sha256};
 
 use crate::{Branch, Error, Lake, Result, Segment, raw};
@@ -82,7 +83,7 @@ pub(crate) fn hashes_at(lake: &Lake, pieces: &[Piece], stops: &[u64]) -> Result<
 ///
 /// # Errors
 /// [`Error::Purged`], [`Error::Damaged`], and those of the store.
-pub fn read_branch(lake: &Lake, branch: &Branch) -> Result<Vec<u8>> {
+pub fn read_branch(lake: &Lake, branch: &Branch) -> Result<Hashed> {
     let mut whole = Vec::new();
     for segment in &branch.segments {
         let bytes = read_segment(lake, segment)?;
@@ -92,7 +93,8 @@ pub fn read_branch(lake: &Lake, branch: &Branch) -> Result<Vec<u8>> {
             whole.extend_from_slice(&bytes);
         }
     }
-    if hex::encode(Sha256::digest(&whole)) != branch.sha256() {
+    let whole = Hashed::new(whole);
+    if hex::encode(whole.sha256()) != branch.sha256() {
         return Err(Error::Damaged {
             path: format!("session {}, branch {}", branch.session_id, branch.branch),
             what: "its raw objects do not have the hash that the tables name".into(),

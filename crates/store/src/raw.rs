@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bytes::Bytes;
 use lake_trace::Place;
 use object_store::{ObjectStoreExt, PutMode};
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::{Error, Lake, Result, names};
 
@@ -15,6 +15,7 @@ const ATTEMPTS: u32 = 100;
 thread_local! {
     // A context a thread: making one costs more than compressing a small trace.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Compresses a segment: zstd level 1, with a checksum and the content's size in the frame.
@@ -94,5 +95,11 @@ pub(crate) fn read(lake: &Lake, raw: &str) -> Result<Vec<u8>> {
     // The frame says how large the content is; a bound guards against a damaged one.
     let size = zstd::zstd_safe::get_frame_content_size(&body).ok().flatten();
     let size = usize::try_from(size.unwrap_or(1 << 28)).unwrap_or(usize::MAX).min(1 << 30);
-    zstd::bulk::decompress(&body, size).map_err(|e| damaged(e.to_string()))
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let decompressor = match slot {
+            Some(decompressor) => decompressor,
+            None => slot.insert(Decompressor::new().map_err(|e| damaged(e.to_string()))?),
+        };
+        decompressor.decompress(&body, size).map_err(|e| damaged(e.to_string()))
+    })
 }

@@ -136,8 +136,8 @@ fn capped<'v>(field: &'static str, value: &'v str, cuts: &mut Vec<CutNote>) -> &
 
 /// JSON text of a value, or the string itself where a string may stand as it is.
 fn plain<'v>(value: &'v Value<'_>, buffer: &'v mut String) -> &'v str {
-    if let Value::Str(s) = value {
-        return s;
+    if let Value::Str(text) = value {
+        return text.decode_in(buffer);
     }
     buffer.clear();
     write_value(buffer, value);
@@ -156,8 +156,6 @@ impl Events {
         let mut held = 0;
         for (builder, field, value) in [
             (&mut self.role, "role", &event.role),
-            (&mut self.text, "text", &event.text),
-            (&mut self.thinking, "thinking", &event.thinking),
             (&mut self.tool, "tool", &event.tool),
             (&mut self.call_id, "call_id", &event.call_id),
             (&mut self.status, "status", &event.status),
@@ -168,6 +166,13 @@ impl Events {
             let value = value.as_deref().map(|v| capped(field, v, &mut cuts));
             held += value.map_or(0, str::len);
             builder.append_option(value);
+        }
+        for (builder, field, value) in
+            [(&mut self.text, "text", &event.text), (&mut self.thinking, "thinking", &event.thinking)]
+        {
+            let text = value.as_ref().map(|text| capped(field, text.decode_in(&mut self.buffer), &mut cuts));
+            held += text.map_or(0, str::len);
+            builder.append_option(text);
         }
         for (builder, field, value) in
             [(&mut self.input, "input", &event.input), (&mut self.output, "output", &event.output)]

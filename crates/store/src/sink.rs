@@ -1,7 +1,5 @@
 //! Where rows go: one builder a table and partition, files put as they fill, actions kept for the commit.
 
-use std::collections::BTreeMap;
-
 use deltalake::kernel::Add;
 use lake_trace::{Event, LineRef, Place, Reject};
 
@@ -10,8 +8,8 @@ use crate::rows::{Events, Owner, Rejects, Verdicts};
 use crate::segment_rows::SegmentRow;
 use crate::{Lake, Result, names, schema};
 
-/// Rows are encoded when they hold this much text, bytes.
-const ENCODE: usize = 8 << 20;
+/// Rows are encoded when they hold this much text, bytes: little enough to stay near the processor.
+const ENCODE: usize = 1 << 20;
 /// Level of zstd for tables.
 const LEVEL: i32 = 1;
 
@@ -43,7 +41,10 @@ impl Prepared {
     }
 }
 
+/// What is on its way into the files of one partition.
 struct Part {
+    org: String,
+    date: String,
     events: Events,
     verdicts: Verdicts,
     rejects: Rejects,
@@ -51,9 +52,11 @@ struct Part {
 }
 
 impl Part {
-    fn new() -> Part {
+    fn new(place: &Place) -> Part {
         let file = |schema| ParquetFile::new(file_schema(&schema), LEVEL);
         Part {
+            org: place.org.clone(),
+            date: place.date.clone(),
             events: Events::default(),
             verdicts: Verdicts::default(),
             rejects: Rejects::default(),
@@ -72,18 +75,28 @@ impl Part {
 pub struct Sink {
     lake: Lake,
     generation: u32,
-    parts: BTreeMap<(String, String), Part>,
+    parts: Vec<Part>,
+    /// Position of that of the row before.
+    last: usize,
     done: Prepared,
 }
 
 impl Sink {
     /// An empty one that puts its files into a generation's folders.
     pub fn new(lake: &Lake, generation: u32) -> Sink {
-        Sink { lake: lake.clone(), generation, parts: BTreeMap::new(), done: Prepared::default() }
+        Sink { lake: lake.clone(), generation, parts: Vec::new(), last: 0, done: Prepared::default() }
     }
 
     fn part(&mut self, place: &Place) -> &mut Part {
-        self.parts.entry((place.org.clone(), place.date.clone())).or_insert_with(Part::new)
+        let is_it = |part: &Part| (&part.org, &part.date) == (&place.org, &place.date);
+        // Nearly every row is of the same partition as the one before.
+        if !self.parts.get(self.last).is_some_and(is_it) {
+            self.last = self.parts.iter().position(is_it).unwrap_or_else(|| {
+                self.parts.push(Part::new(place));
+                self.parts.len() - 1
+            });
+        }
+        &mut self.parts[self.last]
     }
 
     pub(crate) fn event(&mut self, place: &Place, owner: Owner<'_>, event: &Event<'_>, at: LineRef) -> Result<()> {
@@ -113,19 +126,19 @@ impl Sink {
         let part = self.part(place);
         part.encode()?;
         if part.files.iter().any(ParquetFile::is_full) {
-            self.close(&(place.org.clone(), place.date.clone()))?;
+            let part = self.parts.swap_remove(self.last);
+            self.close(part)?;
         }
         Ok(())
     }
 
-    fn close(&mut self, key: &(String, String)) -> Result<()> {
-        let Some(mut part) = self.parts.remove(key) else { return Ok(()) };
+    fn close(&mut self, mut part: Part) -> Result<()> {
         part.encode()?;
         let lists = [&mut self.done.events, &mut self.done.verdicts, &mut self.done.rejects];
         for ((file, name), list) in part.files.iter_mut().zip(schema::TABLES).zip(lists) {
             if let Some(encoded) = file.finish()? {
                 let folder = names::table(self.generation, name);
-                list.push(parquet_file::put(&self.lake, &folder, Some((&key.0, &key.1)), encoded, true)?);
+                list.push(parquet_file::put(&self.lake, &folder, Some((&part.org, &part.date)), encoded, true)?);
             }
         }
         Ok(())
@@ -140,8 +153,10 @@ impl Sink {
     /// # Errors
     /// Those of the store and of Parquet.
     pub fn finish(mut self) -> Result<Prepared> {
-        for key in self.parts.keys().cloned().collect::<Vec<_>>() {
-            self.close(&key)?;
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.sort_by(|a, b| (&a.org, &a.date).cmp(&(&b.org, &b.date)));
+        for part in parts {
+            self.close(part)?;
         }
         Ok(self.done)
     }

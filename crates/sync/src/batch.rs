@@ -87,7 +87,7 @@ pub(crate) struct Done {
 /// Takes the files of some tasks, each task on one thread.
 pub(crate) fn take_all(context: &Context<'_>, items: &[Item], tasks: Vec<Vec<usize>>) -> lake_store::Result<Done> {
     let parts: Vec<lake_store::Result<Done>> =
-        tasks.into_par_iter().map(|task| take_task(context, items, &task)).collect();
+        tasks.into_par_iter().with_max_len(1).map(|task| take_task(context, items, &task)).collect();
     let mut done = Done { taken: Vec::new(), prepared: context.generation.map(|_| Prepared::default()) };
     for part in parts {
         let part = part?;

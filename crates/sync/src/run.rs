@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use lake_store::log::{self, Put};
 use lake_store::{
@@ -46,7 +47,7 @@ struct Run<'a> {
     tip: Tip,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     fn data_dir(&mut self, dir: &DataDir) -> Result<()> {
         if !dir.path.join("traces").is_dir() {
             let what = if dir.path.is_dir() { "has no folder `traces`" } else { "does not exist" };
@@ -103,48 +104,70 @@ impl Run<'_> {
             key(a).cmp(&key(b)).then_with(|| a.found.path.cmp(&b.found.path))
         });
         let mut rest = items.into_iter().peekable();
-        while rest.peek().is_some() {
-            self.may_go_on()?;
-            let mut batch: Vec<Item> = Vec::new();
+        let mut before: Option<Batch> = None;
+        loop {
+            let mut next: Vec<Item> = Vec::new();
             let mut size = 0;
-            while let Some(item) = rest.next_if(|item| {
-                batch.is_empty() || (batch.len() < SEGMENTS / 2 && size + item.found.stamp.size <= BYTES)
-            }) {
+            while let Some(item) = rest
+                .next_if(|item| next.is_empty() || (next.len() < SEGMENTS / 2 && size + item.found.stamp.size <= BYTES))
+            {
                 size += item.found.stamp.size;
-                batch.push(item);
+                next.push(item);
             }
-            self.batch(dir, batch, rows, heads, sessions, cache)?;
+            if next.is_empty() && before.is_none() {
+                return Ok(());
+            }
+            // A commit waits for the disk: meanwhile the next batch is taken. They have no session in common.
+            let plan = (!next.is_empty() && !self.is_stopped()).then(|| self.plan(dir, rows));
+            let left = plan.is_none() && !next.is_empty();
+            let (taken, committed) = thread::scope(|scope| {
+                let taking = plan.map(|plan| scope.spawn(move || plan.take(next)));
+                let committed = match before.take() {
+                    Some(batch) => self.commit_batch(dir, batch, heads, sessions, cache),
+                    None => Ok(()),
+                };
+                (taking.map(thread::ScopedJoinHandle::join), committed)
+            });
+            committed?;
+            if left {
+                return Err(Error::Stopped);
+            }
+            before = match taken {
+                None => None,
+                Some(Ok(batch)) => Some(batch?),
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+            };
         }
-        Ok(())
     }
 
-    fn may_go_on(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
-    fn batch(
+    /// How the next batch is taken. The one before it may not be committed yet: where its rows are, those of this one
+    /// will fit behind them.
+    fn plan(&self, dir: &DataDir, rows: bool) -> Plan<'a> {
+        let at = self.options.now_ms.max(self.tip.at);
+        let tables = self.tables.as_ref().filter(|t| rows && t.k() == self.tip.k);
+        Plan {
+            lake: self.lake,
+            options: self.options,
+            progress: self.progress,
+            stop: self.stop,
+            batch: BatchMeta { k: 0, at, source: dir.source.clone(), host: self.options.host.clone() },
+            generation: tables.map(Tables::generation),
+        }
+    }
+
+    fn commit_batch(
         &mut self,
         dir: &DataDir,
-        items: Vec<Item>,
-        rows: bool,
+        batch: Batch,
         heads: &mut Heads,
         sessions: &HashSet<String>,
         cache: &mut Cache,
     ) -> Result<()> {
-        let at = self.options.now_ms.max(self.tip.at);
-        let tables = self.tables.as_ref().filter(|t| rows && t.k() == self.tip.k);
-        let context = Context {
-            lake: self.lake,
-            options: self.options,
-            batch: BatchMeta { k: 0, at, source: dir.source.clone(), host: self.options.host.clone() },
-            generation: tables.map(Tables::generation),
-            progress: self.progress,
-            stop: self.stop,
-            bytes: byte_permits(),
-            requests: request_permits(),
-            large: Mutex::new(()),
-        };
-        let Done { taken, prepared } = take_all(&context, &items, tasks(&items))?;
+        let Batch { items, at, done: Done { taken, prepared } } = batch;
         let segments: Vec<SegmentRecord> = taken.iter().flat_map(|t| t.segments.iter().cloned()).collect();
         if !segments.is_empty() {
             self.commit(dir, segments, prepared, at, heads, sessions)?;
@@ -273,6 +296,44 @@ impl Run<'_> {
             None => log::tip(self.lake)?.k,
         };
         Ok(self.summary)
+    }
+}
+
+/// What a batch is taken with.
+struct Plan<'a> {
+    lake: &'a Lake,
+    options: &'a Options,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+    batch: BatchMeta,
+    /// Generation to make rows for.
+    generation: Option<u32>,
+}
+
+/// Files that were taken and are not committed yet.
+struct Batch {
+    items: Vec<Item>,
+    /// The time that their rows were made for, milliseconds.
+    at: i64,
+    done: Done,
+}
+
+impl Plan<'_> {
+    fn take(self, items: Vec<Item>) -> Result<Batch> {
+        let at = self.batch.at;
+        let context = Context {
+            lake: self.lake,
+            options: self.options,
+            batch: self.batch,
+            generation: self.generation,
+            progress: self.progress,
+            stop: self.stop,
+            bytes: byte_permits(),
+            requests: request_permits(),
+            large: Mutex::new(()),
+        };
+        let done = take_all(&context, &items, tasks(&items))?;
+        Ok(Batch { items, at, done })
     }
 }
 

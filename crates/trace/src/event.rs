@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use crate::json::{self, Notes, Value};
+use crate::json::{self, Notes, Str, Value};
 use crate::{Flag, Flags, Reject, parse_ts};
 
 /// An event: the fields that have a column, and all the rest in source order.
@@ -23,9 +23,9 @@ pub struct Event<'a> {
     /// `user`, `assistant`, `system`.
     pub role: Option<Cow<'a, str>>,
     /// What was said.
-    pub text: Option<Cow<'a, str>>,
+    pub text: Option<Str<'a>>,
     /// What was thought.
-    pub thinking: Option<Cow<'a, str>>,
+    pub thinking: Option<Str<'a>>,
     /// Name of the tool that was called.
     pub tool: Option<Cow<'a, str>>,
     /// The call's id.
@@ -83,7 +83,7 @@ fn kind_of(field: &str) -> Option<Kind> {
 
 fn fits(kind: Kind, value: &Value<'_>) -> bool {
     match kind {
-        Kind::Text => value.as_str().is_some(),
+        Kind::Text => value.is_str(),
         Kind::Whole => value.as_u64().is_some(),
         Kind::Number => value.as_f64().is_some(),
         Kind::Object => value.as_obj().is_some(),
@@ -119,7 +119,7 @@ pub fn parse_line<'a>(bytes: &'a [u8], line: u64, scratch: &'a mut String) -> Re
         scratch
     };
     let mut notes = Notes::default();
-    let (value, spans) = json::parse_with_spans(text, &mut notes)?;
+    let (value, spans) = json::parse_with_spans(text, &mut notes, is_long)?;
     let Value::Obj(members) = value else { return Err(Reject::NotObject) };
     let mut event = take(members, &spans, line)?;
     if event.event_id.is_empty() {
@@ -132,6 +132,11 @@ pub fn parse_line<'a>(bytes: &'a [u8], line: u64, scratch: &'a mut String) -> Re
         event.flags.set(Flag::DuplicateKey);
     }
     Ok(Some(event))
+}
+
+/// The fields that most of a trace is in, and that are mostly passed on.
+fn is_long(field: &str) -> bool {
+    matches!(field, "text" | "thinking" | "input" | "output")
 }
 
 /// Session, line number and line hash: the same line at the same place has the same id on every host.
@@ -166,7 +171,7 @@ fn take<'a>(members: Vec<(Cow<'a, str>, Value<'a>)>, spans: &[&'a str], line: u6
         agent_id: None,
         turn_id: None,
         response_id: None,
-        rest: Vec::new(),
+        rest: Vec::with_capacity(members.len().min(8)),
         signature: None,
         flags: Flags::default(),
     };
@@ -190,15 +195,15 @@ fn take<'a>(members: Vec<(Cow<'a, str>, Value<'a>)>, spans: &[&'a str], line: u6
         *slot = Some(value);
     }
     event.kind = match kind.ok_or(Reject::Missing("type"))? {
-        Value::Str(s) => s,
+        Value::Str(s) => s.into_decoded(),
         _ => return Err(Reject::Bad("type", "a string")),
     };
     event.session_id = match session.ok_or(Reject::Missing("session_id"))? {
-        Value::Str(s) if (1..=256).contains(&s.chars().take(257).count()) => s,
+        Value::Str(s) if (1..=256).contains(&s.decode().chars().take(257).count()) => s.into_decoded(),
         _ => return Err(Reject::Bad("session_id", "a string of 1 to 256 characters")),
     };
     event.ts = match ts.ok_or(Reject::Missing("ts"))? {
-        Value::Str(s) => parse_ts(&s).ok_or(Reject::Bad("ts", "an RFC 3339 time"))?,
+        Value::Str(s) => parse_ts(&s.decode()).ok_or(Reject::Bad("ts", "an RFC 3339 time"))?,
         _ => return Err(Reject::Bad("ts", "an RFC 3339 time")),
     };
     Ok(event)
@@ -216,14 +221,20 @@ fn optional<'a>(
     let text = match name {
         "event_id" => {
             match value {
-                Value::Str(s) if !s.is_empty() => event.event_id = s,
+                Value::Str(s) if !s.is_empty() => event.event_id = s.into_decoded(),
                 other => misfit(event, key, other),
             }
             return;
         }
         "role" => &mut event.role,
-        "text" => &mut event.text,
-        "thinking" => &mut event.thinking,
+        "text" | "thinking" => {
+            match value {
+                Value::Str(s) if name == "text" => event.text = Some(s),
+                Value::Str(s) => event.thinking = Some(s),
+                other => misfit(event, key, other),
+            }
+            return;
+        }
         "tool" => &mut event.tool,
         "call_id" => &mut event.call_id,
         "status" => &mut event.status,
@@ -256,7 +267,7 @@ fn optional<'a>(
             return;
         }
         "input" => {
-            if value.as_obj().is_some() || (input_cut && value.as_str().is_some()) {
+            if value.as_obj().is_some() || (input_cut && value.is_str()) {
                 event.input = Some(value);
             } else {
                 misfit(event, key, value);
@@ -282,13 +293,17 @@ fn optional<'a>(
         }
     };
     match value {
-        Value::Str(s) => *text = Some(s),
+        Value::Str(s) => *text = Some(s.into_decoded()),
         other => misfit(event, key, other),
     }
 }
 
 fn misfit<'a>(event: &mut Event<'a>, key: Cow<'a, str>, value: Value<'a>) {
     event.flags.set(Flag::BadField);
+    let value = match value {
+        Value::Str(s) => Value::Str(Str::Plain(s.into_decoded())),
+        other => other,
+    };
     event.rest.push((key, value));
 }
 

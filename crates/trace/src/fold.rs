@@ -1,7 +1,9 @@
 //! Folds the lines of one branch of a session, in file order, into what is said of the session as a whole.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::BuildHasher;
+
+use foldhash::quality::RandomState;
 
 use crate::{
     Correction, EndedBy, Event, Flag, Flags, Outcome, Place, Reject, SessionEnd, SessionStart, VerdictRecord,
@@ -79,7 +81,8 @@ pub struct Summary {
 pub struct Fold {
     session_id: Option<String>,
     batch_ms: Option<i64>,
-    seen: HashSet<u64>,
+    seen: HashSet<u64, RandomState>,
+    hash: RandomState,
     latest: HashMap<String, i64>,
     start: Option<(LineRef, SessionStart, i64)>,
     first_ts: Option<i64>,
@@ -123,9 +126,7 @@ impl Fold {
         if !own {
             event.flags.set(Flag::MixedSession);
         }
-        let mut hash = DefaultHasher::new();
-        hash.write(bytes);
-        let first_time = self.seen.insert(hash.finish());
+        let first_time = self.seen.insert(self.hash.hash_one(bytes));
         if !first_time {
             event.flags.set(Flag::DuplicateEvent);
         }

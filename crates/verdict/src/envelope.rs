@@ -67,7 +67,7 @@ impl Envelope {
         };
         let keyid = match one.get("keyid") {
             None | Some(Value::Null) => None,
-            Some(Value::Str(s)) => Some(s.clone().into_owned()),
+            Some(Value::Str(s)) => Some(s.decode().into_owned()),
             Some(_) => return Err(EnvelopeError::Field("keyid", "a string")),
         };
         let signature =

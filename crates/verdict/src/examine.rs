@@ -111,15 +111,15 @@ pub fn examine(envelope: &str, trust: &Trust, committed_at: Option<i64>) -> Exam
 
 /// The trusted key that signed, whatever the envelope's hint says.
 fn signer<'t>(envelope: &Envelope, trust: &'t Trust) -> Result<&'t TrustedKey, Step> {
-    if is_improper(&envelope.signature) {
-        return Err(Step::bad("signature", VerdictFlag::BadSignature, "no signer makes such a signature"));
-    }
     let signed = pae(&envelope.payload_type, &envelope.payload);
     let signature = Signature::from_bytes(&envelope.signature);
     let named = trust.keys().iter().find(|key| Some(&key.id) == envelope.keyid.as_ref());
     if let Some(key) = named.into_iter().chain(trust.keys()).find(|k| k.key.verify_strict(&signed, &signature).is_ok())
     {
         return Ok(key);
+    }
+    if is_improper(&envelope.signature) {
+        return Err(Step::bad("signature", VerdictFlag::BadSignature, "no signer makes such a signature"));
     }
     Err(match named {
         Some(key) => Step::bad("signature", VerdictFlag::BadSignature, format!("not a signature of {}", key.id)),

@@ -25,8 +25,7 @@ pub struct Case<'a> {
     pub len: u64,
     /// From a byte offset to the commit time (milliseconds UTC) of the batch whose segment first held it.
     pub committed_at: &'a dyn Fn(u64) -> Option<i64>,
-    /// SHA-256 of the branch's first n bytes, as they were; only asked for n ≤ `len` that are among
-    /// [`wanted_prefixes`](crate::wanted_prefixes).
+    /// SHA-256 of the branch's first n bytes, as they were; only asked for 0 < n ≤ `len`, once a signed record at most.
     pub prefix_sha256: &'a dyn Fn(u64) -> Option<[u8; 32]>,
     /// Whether byte n − 1 is a newline; only asked for what `prefix_sha256` was.
     pub ends_line: &'a dyn Fn(u64) -> bool,

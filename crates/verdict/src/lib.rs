@@ -23,7 +23,7 @@ pub use examine::{Examined, Step, examine};
 pub use flag::VerdictFlag;
 pub use judge::{Case, Evidence, Graded, Judged, judge};
 pub use key::key_id;
-pub use records::{RecordCheck, wanted_prefixes};
+pub use records::RecordCheck;
 pub use rows::recorded_outcome;
 pub use statement::{EMPTY_SHA256, PREDICATE_TYPE, STATEMENT_TYPE, Statement, StatementError};
 pub use trust::{Revocation, Trust, TrustError, TrustedKey};

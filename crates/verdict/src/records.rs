@@ -3,7 +3,6 @@
 use lake_trace::{LineRef, Verdict, VerdictRecord};
 
 use crate::chain::Chain;
-use crate::envelope::Envelope;
 use crate::examine::{Step, examine, stands};
 use crate::{Case, Statement, Trust, VerdictFlag, bind};
 
@@ -57,20 +56,6 @@ impl RecordCheck {
         }
         self.steps.push(step);
     }
-}
-
-/// Prefix lengths in bytes whose hash the judge will ask for: sorted, each once, at most 4096, none 0.
-///
-/// They stand in payloads that nothing has verified yet, so they may lie beyond the trace: those are never asked for.
-pub fn wanted_prefixes(verdicts: &[(LineRef, VerdictRecord)]) -> Vec<u64> {
-    let signed = verdicts.iter().filter_map(|(_, record)| record.signature.as_deref()).take(MAX_SIGNED);
-    let mut wanted: Vec<u64> = signed
-        .filter_map(|text| Statement::parse_strict(&Envelope::parse(text).ok()?.payload).ok()?.trace_bytes)
-        .filter(|n| *n > 0)
-        .collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    wanted
 }
 
 /// Whether a record is a gate's own note that it got no verdict: it stands outside the chain.

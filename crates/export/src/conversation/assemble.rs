@@ -138,5 +138,5 @@ impl<'a> Builder<'a> {
 fn join<'a>(before: Option<Text<'a>>, after: Text<'a>) -> Text<'a> {
     let Some(before) = before else { return after };
     let cut = before.cut || after.cut;
-    Text { text: Cow::Owned(format!("{}{BETWEEN_THOUGHTS}{}", before.text, after.text)), cut }
+    Text { text: format!("{}{BETWEEN_THOUGHTS}{}", before.text.decode(), after.text.decode()).into(), cut }
 }

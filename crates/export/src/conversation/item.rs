@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lake_trace::json::{Value, write_value};
+use lake_trace::json::{Str, Value, write_value};
 use lake_trace::{Event, Flag, LineRef, Mode, Verdict};
 
 use super::{Role, Text};
@@ -84,7 +84,7 @@ fn is_fork(event: &Event<'_>) -> bool {
 }
 
 /// A text field; empty where there is none.
-fn text<'a>(field: Option<Cow<'a, str>>, cut: bool) -> Text<'a> {
+fn text<'a>(field: Option<Str<'a>>, cut: bool) -> Text<'a> {
     Text { text: field.unwrap_or_default(), cut }
 }
 
@@ -126,13 +126,13 @@ fn call(event: Event<'_>) -> What<'_> {
     })
 }
 
-fn output_text(value: Value<'_>) -> Cow<'_, str> {
+fn output_text(value: Value<'_>) -> Str<'_> {
     match value {
         Value::Str(text) => text,
         other => {
             let mut out = String::new();
             write_value(&mut out, &other);
-            Cow::Owned(out)
+            out.into()
         }
     }
 }

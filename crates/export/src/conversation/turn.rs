@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lake_trace::json::Value;
+use lake_trace::json::{Str, Value};
 
 /// What a cut value ends in where it is rendered.
 pub(crate) const TRUNCATED: &str = "\n[truncated]";
@@ -26,7 +26,7 @@ impl Role {
 /// A text, and whether the collector cut it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Text<'a> {
-    pub(crate) text: Cow<'a, str>,
+    pub(crate) text: Str<'a>,
     pub(crate) cut: bool,
 }
 

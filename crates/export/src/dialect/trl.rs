@@ -70,7 +70,7 @@ fn open_output(out: &mut String, output: &Output<'_>) {
 
 /// A value that was cut says so at its end.
 fn write_text(out: &mut String, text: &Text<'_>) {
-    write_str(out, &text.text);
+    text.text.write(out);
     if text.cut {
         out.pop();
         // The note has a newline in it, which stands escaped.

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use bytes::Bytes;
 use lake_export::{Out, Report, Request, Scans, Source, export};
 use lake_store::{Branch, Catalog, Segment};
 use lake_testkit::{OracleKey, trust_toml};
-use lake_trace::{Fold, LineRef, lines};
+use lake_trace::{Fold, Hashed, LineRef, lines};
 use lake_verdict::{Trust, recorded_outcome};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -20,16 +19,16 @@ const AT: i64 = 1_780_000_000_000;
 #[derive(Default)]
 pub(crate) struct Lake {
     pub(crate) catalog: Catalog,
-    pub(crate) bytes: HashMap<(String, u32), Bytes>,
+    pub(crate) bytes: HashMap<(String, u32), Vec<u8>>,
     pub(crate) gone: Option<String>,
 }
 
 impl Source for Lake {
-    fn bytes(&self, branch: &Branch) -> lake_store::Result<Bytes> {
+    fn bytes(&self, branch: &Branch) -> lake_store::Result<Hashed> {
         if self.gone.as_ref() == Some(&branch.session_id) {
             return Err(lake_store::Error::Purged(branch.session_id.clone()));
         }
-        Ok(self.bytes[&(branch.session_id.clone(), branch.branch)].clone())
+        Ok(Hashed::new(self.bytes[&(branch.session_id.clone(), branch.branch)].clone()))
     }
 }
 

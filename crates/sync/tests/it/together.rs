@@ -106,7 +106,7 @@ fn two_hosts_that_extend_the_same_head_differently_make_two_branches() {
     );
     assert!(branches[1].flags.contains(&"rewritten".to_owned()));
     for (branch, bytes) in branches.iter().zip([&one, &three]) {
-        assert_eq!(&lake_store::read_branch(&lake, branch).unwrap(), bytes);
+        assert_eq!(&lake_store::read_branch(&lake, branch).unwrap()[..], bytes);
     }
 }
 

@@ -4,9 +4,11 @@
 //! the trace event format asks a reader about. So the reader of a line is ours, and small.
 
 mod read;
+mod text;
 mod value;
 mod write;
 
 pub use read::{Notes, parse, parse_with_spans};
+pub use text::Str;
 pub use value::Value;
 pub use write::{write_str, write_value};

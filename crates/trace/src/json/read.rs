@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::Value;
+use super::{Str, Value};
 use crate::Reject;
 
 /// Nesting up to this depth is read.
@@ -20,20 +20,25 @@ pub struct Notes {
     pub duplicate_key: bool,
 }
 
-/// Reads `text`, which must hold exactly one JSON value and white space.
+/// Reads `text`, which must hold exactly one JSON value and white space. All strings are decoded.
 ///
 /// # Errors
 /// [`Reject::NotJson`] with the byte, [`Reject::TooDeep`].
 pub fn parse<'a>(text: &'a str, notes: &mut Notes) -> Result<Value<'a>, Reject> {
-    parse_with_spans(text, notes).map(|(value, _)| value)
+    parse_with_spans(text, notes, |_| false).map(|(value, _)| value)
 }
 
 /// As [`parse`]; where the value is an object, also the source text of each member's value, in the members' order.
+/// In the values of its members that `keep` names, strings with escapes stay as they were written, where they can.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_with_spans<'a>(text: &'a str, notes: &mut Notes) -> Result<(Value<'a>, Vec<&'a str>), Reject> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, notes, spans: Vec::new() };
+pub fn parse_with_spans<'a>(
+    text: &'a str,
+    notes: &mut Notes,
+    keep: fn(&str) -> bool,
+) -> Result<(Value<'a>, Vec<&'a str>), Reject> {
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, notes, spans: Vec::new(), keeps: keep, keep: false };
     reader.space();
     let value = reader.value(0)?;
     reader.space();
@@ -50,6 +55,10 @@ struct Reader<'a, 'n> {
     notes: &'n mut Notes,
     /// Source text of each member's value of the outermost object.
     spans: Vec<&'a str>,
+    /// Names of the outermost object's members whose strings may stay as they were written.
+    keeps: fn(&str) -> bool,
+    /// Inside one of them.
+    keep: bool,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -78,7 +87,7 @@ impl<'a> Reader<'a, '_> {
 
     fn value(&mut self, depth: usize) -> Result<Value<'a>, Reject> {
         match self.peek() {
-            Some(b'"') => self.string().map(Value::Str),
+            Some(b'"') => self.text().map(Value::Str),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b't') => self.word("true", Value::Bool(true)),
@@ -104,6 +113,9 @@ impl<'a> Reader<'a, '_> {
             return Ok(Value::Obj(members));
         }
         members.reserve(if depth == 0 { 16 } else { 4 });
+        if depth == 0 {
+            self.spans.reserve(16);
+        }
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -117,6 +129,9 @@ impl<'a> Reader<'a, '_> {
             self.at += 1;
             self.space();
             let from = self.at;
+            if depth == 0 {
+                self.keep = (self.keeps)(&key);
+            }
             let value = self.value(depth + 1)?;
             let span = &self.text[from..self.at];
             let earlier = if members.len() <= FEW_KEYS {
@@ -226,7 +241,52 @@ impl<'a> Reader<'a, '_> {
         Ok(Value::Num(text))
     }
 
+    /// A string, decoded.
     fn string(&mut self) -> Result<Cow<'a, str>, Reject> {
+        match self.written() {
+            Some(Str::Plain(text)) => Ok(text),
+            Some(escaped @ Str::Escaped(_)) => Ok(escaped.into_decoded()),
+            None => self.repaired(),
+        }
+    }
+
+    /// A string; one that is wanted as it was written is left so where it can be.
+    fn text(&mut self) -> Result<Str<'a>, Reject> {
+        match self.written() {
+            Some(text) if self.keep => Ok(text),
+            Some(text) => Ok(Str::Plain(text.into_decoded())),
+            None => self.repaired().map(Str::Plain),
+        }
+    }
+
+    /// The string that begins here if it is written as [`super::write_str`] would; None leaves the place as it is.
+    fn written(&mut self) -> Option<Str<'a>> {
+        let from = self.at + 1;
+        let mut at = from;
+        let mut escapes = false;
+        loop {
+            at += memchr::memchr2(b'"', b'\\', self.bytes.get(at..)?)?;
+            if self.bytes[at] == b'"' {
+                break;
+            }
+            escapes = true;
+            at += match self.bytes.get(at + 1)? {
+                b'n' | b't' | b'"' | b'\\' | b'r' | b'b' | b'f' => 2,
+                b'u' if super::text::is_nameless_control(self.bytes.get(at + 2..at + 6)?) => 6,
+                _ => return None,
+            };
+        }
+        // A fold, not a search: it runs on whole vectors.
+        if self.bytes[from..at].iter().fold(255u8, |low, b| low.min(*b)) < 0x20 {
+            return None;
+        }
+        self.at = at + 1;
+        let source = &self.text[from..at];
+        Some(if escapes { Str::Escaped(source) } else { Str::Plain(Cow::Borrowed(source)) })
+    }
+
+    /// A string with an escape that is not ours, or with a fault.
+    fn repaired(&mut self) -> Result<Cow<'a, str>, Reject> {
         self.at += 1;
         let from = self.at;
         let Some(run) = self.plain()? else {

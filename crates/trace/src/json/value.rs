@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::Str;
+
 /// A JSON value. Strings without an escape, and all numbers, are slices of the line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -11,8 +13,8 @@ pub enum Value<'a> {
     Bool(bool),
     /// A number, as it was written.
     Num(&'a str),
-    /// A string, decoded.
-    Str(Cow<'a, str>),
+    /// A string.
+    Str(Str<'a>),
     /// An array.
     Arr(Vec<Value<'a>>),
     /// An object, keys in source order, each once.
@@ -20,12 +22,18 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The string, if it is one.
+    /// The string, if it is one that is decoded: all are that but those that [`super::parse_with_spans`] was asked to
+    /// keep as they were written.
     pub fn as_str(&self) -> Option<&str> {
         match self {
-            Value::Str(s) => Some(s),
+            Value::Str(Str::Plain(text)) => Some(text),
             _ => None,
         }
+    }
+
+    /// Whether it is a string.
+    pub fn is_str(&self) -> bool {
+        matches!(self, Value::Str(_))
     }
 
     /// The members, if it is an object.

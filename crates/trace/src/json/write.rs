@@ -4,15 +4,25 @@ use super::Value;
 
 /// Appends a string as JSON: quotes, backslashes and control characters escaped, all else as it is.
 pub fn write_str(out: &mut String, s: &str) {
+    out.reserve(s.len() + 2);
     out.push('"');
     let bytes = s.as_bytes();
     let mut from = 0;
-    for (i, b) in bytes.iter().enumerate() {
-        if *b >= 0x20 && *b != b'"' && *b != b'\\' {
+    let mut at = 0;
+    while let Some(b) = bytes.get(at) {
+        // Most of a text needs no escape, and a block without one is told by whole vectors.
+        if !ESCAPED[usize::from(*b)] {
+            at += 1;
+            while let Some(block) = bytes.get(at..at + 16)
+                && !block.iter().fold(false, |any, b| any | (*b < 0x20) | (*b == b'"') | (*b == b'\\'))
+            {
+                at += 16;
+            }
             continue;
         }
-        out.push_str(&s[from..i]);
-        from = i + 1;
+        out.push_str(&s[from..at]);
+        at += 1;
+        from = at;
         match b {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -33,6 +43,19 @@ pub fn write_str(out: &mut String, s: &str) {
     out.push('"');
 }
 
+/// Bytes that cannot stand in a JSON string as they are.
+const ESCAPED: [bool; 256] = {
+    let mut escaped = [false; 256];
+    let mut b = 0;
+    while b < 0x20 {
+        escaped[b] = true;
+        b += 1;
+    }
+    escaped[b'"' as usize] = true;
+    escaped[b'\\' as usize] = true;
+    escaped
+};
+
 /// Appends a value as compact JSON. Numbers keep their source text.
 pub fn write_value(out: &mut String, value: &Value<'_>) {
     match value {
@@ -40,7 +63,7 @@ pub fn write_value(out: &mut String, value: &Value<'_>) {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Num(text) => out.push_str(text),
-        Value::Str(s) => write_str(out, s),
+        Value::Str(text) => text.write(out),
         Value::Arr(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {

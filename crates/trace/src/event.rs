@@ -119,9 +119,9 @@ pub fn parse_line<'a>(bytes: &'a [u8], line: u64, scratch: &'a mut String) -> Re
         scratch
     };
     let mut notes = Notes::default();
-    let (value, spans) = json::parse_with_spans(text, &mut notes, is_long)?;
+    let (value, signature) = json::parse_fields(text, &mut notes, is_long, "signature")?;
     let Value::Obj(members) = value else { return Err(Reject::NotObject) };
-    let mut event = take(members, &spans, line)?;
+    let mut event = take(members, signature, line)?;
     if event.event_id.is_empty() {
         event.event_id = derived_id(&event.session_id, line, bytes).into();
     }
@@ -149,7 +149,11 @@ fn derived_id(session: &str, line: u64, bytes: &[u8]) -> String {
     hex::encode(&hash.finalize()[..16])
 }
 
-fn take<'a>(members: Vec<(Cow<'a, str>, Value<'a>)>, spans: &[&'a str], line: u64) -> Result<Event<'a>, Reject> {
+fn take<'a>(
+    members: Vec<(Cow<'a, str>, Value<'a>)>,
+    signature: Option<&'a str>,
+    line: u64,
+) -> Result<Event<'a>, Reject> {
     let mut kind = None;
     let mut session = None;
     let mut ts = None;
@@ -176,7 +180,7 @@ fn take<'a>(members: Vec<(Cow<'a, str>, Value<'a>)>, spans: &[&'a str], line: u6
         flags: Flags::default(),
     };
     let input_cut = members.iter().any(|(k, v)| k == "input_truncated" && *v == Value::Bool(true));
-    for ((key, value), span) in members.into_iter().zip(spans) {
+    for (key, value) in members {
         if value.is_null() {
             continue;
         }
@@ -186,8 +190,8 @@ fn take<'a>(members: Vec<(Cow<'a, str>, Value<'a>)>, spans: &[&'a str], line: u6
             "ts" => &mut ts,
             _ => {
                 match key {
-                    Cow::Borrowed(name) => optional(&mut event, name, key, value, span, input_cut),
-                    Cow::Owned(ref name) => optional(&mut event, &name.clone(), key, value, span, input_cut),
+                    Cow::Borrowed(name) => optional(&mut event, name, key, value, signature, input_cut),
+                    Cow::Owned(ref name) => optional(&mut event, &name.clone(), key, value, signature, input_cut),
                 }
                 continue;
             }
@@ -215,7 +219,7 @@ fn optional<'a>(
     name: &str,
     key: Cow<'a, str>,
     value: Value<'a>,
-    span: &'a str,
+    signature: Option<&'a str>,
     input_cut: bool,
 ) {
     let text = match name {
@@ -280,7 +284,7 @@ fn optional<'a>(
         }
         _ => {
             if name == "signature" {
-                event.signature = Some(span);
+                event.signature = signature;
             }
             if name.ends_with("_truncated") && value == Value::Bool(true) {
                 event.flags.set(Flag::Truncated);

@@ -8,7 +8,7 @@ mod text;
 mod value;
 mod write;
 
-pub use read::{Notes, parse, parse_with_spans};
+pub use read::{Notes, parse, parse_fields};
 pub use text::Str;
 pub use value::Value;
 pub use write::{write_str, write_value};

@@ -25,27 +25,29 @@ pub struct Notes {
 /// # Errors
 /// [`Reject::NotJson`] with the byte, [`Reject::TooDeep`].
 pub fn parse<'a>(text: &'a str, notes: &mut Notes) -> Result<Value<'a>, Reject> {
-    parse_with_spans(text, notes, |_| false).map(|(value, _)| value)
+    parse_fields(text, notes, |_| false, "").map(|(value, _)| value)
 }
 
-/// As [`parse`]; where the value is an object, also the source text of each member's value, in the members' order.
-/// In the values of its members that `keep` names, strings with escapes stay as they were written, where they can.
+/// As [`parse`]; where the value is an object, also the source text of its member `source`'s value.
+/// In the values of the members that `keep` names, strings with escapes stay as they were written, where they can.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_with_spans<'a>(
+pub fn parse_fields<'a>(
     text: &'a str,
     notes: &mut Notes,
     keep: fn(&str) -> bool,
-) -> Result<(Value<'a>, Vec<&'a str>), Reject> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, notes, spans: Vec::new(), keeps: keep, keep: false };
+    source: &str,
+) -> Result<(Value<'a>, Option<&'a str>), Reject> {
+    let mut reader =
+        Reader { text, bytes: text.as_bytes(), at: 0, notes, spanned: source, span: None, keeps: keep, keep: false };
     reader.space();
     let value = reader.value(0)?;
     reader.space();
     if reader.at < reader.bytes.len() {
         return Err(reader.fault("more after the value"));
     }
-    Ok((value, reader.spans))
+    Ok((value, reader.span))
 }
 
 struct Reader<'a, 'n> {
@@ -53,8 +55,9 @@ struct Reader<'a, 'n> {
     bytes: &'a [u8],
     at: usize,
     notes: &'n mut Notes,
-    /// Source text of each member's value of the outermost object.
-    spans: Vec<&'a str>,
+    /// Name of the outermost object's member whose source text is wanted, and that text.
+    spanned: &'n str,
+    span: Option<&'a str>,
     /// Names of the outermost object's members whose strings may stay as they were written.
     keeps: fn(&str) -> bool,
     /// Inside one of them.
@@ -113,9 +116,6 @@ impl<'a> Reader<'a, '_> {
             return Ok(Value::Obj(members));
         }
         members.reserve(if depth == 0 { 16 } else { 4 });
-        if depth == 0 {
-            self.spans.reserve(16);
-        }
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -133,7 +133,10 @@ impl<'a> Reader<'a, '_> {
                 self.keep = (self.keeps)(&key);
             }
             let value = self.value(depth + 1)?;
-            let span = &self.text[from..self.at];
+            if depth == 0 && key == self.spanned {
+                // Of a key that comes twice the last value counts.
+                self.span = Some(&self.text[from..self.at]);
+            }
             let earlier = if members.len() <= FEW_KEYS {
                 members.iter().position(|(k, _)| *k == key)
             } else {
@@ -149,14 +152,8 @@ impl<'a> Reader<'a, '_> {
             if let Some(i) = earlier {
                 self.notes.duplicate_key = true;
                 members[i].1 = value;
-                if depth == 0 {
-                    self.spans[i] = span;
-                }
             } else {
                 members.push((key, value));
-                if depth == 0 {
-                    self.spans.push(span);
-                }
             }
             self.space();
             match self.peek() {

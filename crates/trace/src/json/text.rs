@@ -154,12 +154,12 @@ impl PartialEq for Str<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Notes, Value, parse, parse_with_spans};
+    use super::super::{Notes, Value, parse, parse_fields};
     use super::*;
 
     fn kept(value: &str) -> Str<'_> {
         let text = value;
-        let (value, _) = parse_with_spans(text, &mut Notes::default(), |key| key == "k").expect("JSON");
+        let (value, _) = parse_fields(text, &mut Notes::default(), |key| key == "k", "").expect("JSON");
         match value {
             Value::Obj(mut members) => match members.remove(0).1 {
                 Value::Str(text) => text,

@@ -22,7 +22,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The string, if it is one that is decoded: all are that but those that [`super::parse_with_spans`] was asked to
+    /// The string, if it is one that is decoded: all are that but those that [`super::parse_fields`] was asked to
     /// keep as they were written.
     pub fn as_str(&self) -> Option<&str> {
         match self {

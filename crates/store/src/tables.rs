@@ -228,14 +228,16 @@ impl Tables {
 /// The segments of one branch in order; its summary is that of the last one.
 fn join(mut rows: Vec<(Segment, Branch)>) -> Option<Branch> {
     rows.sort_by_key(|(segment, _)| segment.end);
-    let (first, _) = rows.first()?.clone();
-    let (_, last) = rows.last()?.clone();
-    Some(Branch {
-        source: Some(first.source),
-        host: Some(first.host),
-        segments: rows.into_iter().map(|(segment, _)| segment).collect(),
-        ..last
-    })
+    let (first, _) = rows.first()?;
+    let (source, host) = (Some(first.source.clone()), Some(first.host.clone()));
+    // Not collected: that would keep the room of the rows, and there is a branch for each session of the lake.
+    let mut segments = Vec::with_capacity(rows.len());
+    let mut newest = None;
+    for (segment, branch) in rows {
+        segments.push(segment);
+        newest = Some(branch);
+    }
+    Some(Branch { source, host, segments, ..newest? })
 }
 
 /// Does the same for each derived table at once, and waits for all of them: one that is dropped on the way, because another
@@ -358,6 +360,7 @@ fn read_segments(
             },
             flags,
         };
-        found.entry((session_id, branch)).or_default().push((segment, row));
+        // Nearly every branch has one segment.
+        found.entry((session_id, branch)).or_insert_with(|| Vec::with_capacity(1)).push((segment, row));
     }
 }

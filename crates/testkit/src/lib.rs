@@ -19,7 +19,7 @@ mod task;
 
 pub use data_dir::DataDir;
 pub use demo::{DemoTasks, demo_keys, demo_sessions, demo_trust, fixture_files, made_up_github_token};
-pub use judged::{fold_file, judge_file};
+pub use judged::{fold_file, judge_file, judge_file_with};
 pub use key::{OracleKey, TrustEntry, trust_toml};
 pub use lake_verdict::EMPTY_SHA256;
 pub use names::{sha256_hex, uuid_of};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
-use crate::{Graded, Judged, VerdictFlag};
+use crate::{Graded, Judged, Ledger, VerdictFlag};
 
 /// Half a SHA-256: enough to tell things apart, and small, since a lake has many.
 type Key = [u8; 16];
@@ -28,6 +28,8 @@ fn graded(g: &Graded) -> Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     unverified: bool,
+    /// A branch that holds the verdict comes before one to which only the ledger brings it.
+    from_ledger: bool,
     order: u64,
     session: Key,
     no_flip: bool,
@@ -54,6 +56,7 @@ impl Claim {
         Claim {
             rank: Rank {
                 unverified: !user.is_some_and(|e| e.verified),
+                from_ledger: user.is_some_and(|e| e.from_ledger),
                 order,
                 session: key(&[session_id]),
                 no_flip: judged.pass.is_none(),
@@ -87,6 +90,11 @@ impl Across {
     /// No claims yet.
     pub fn new() -> Across {
         Across::default()
+    }
+
+    /// Takes what the oracles' ledger says to have failed, though no branch may show it.
+    pub fn add_ledger(&mut self, ledger: &Ledger) {
+        self.failed.extend(ledger.failed().map(|failed| graded(&failed)));
     }
 
     /// Takes a branch's claim.

@@ -16,6 +16,11 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    /// Digest of the verdict that the next one has to name; None at the start. None at all where nothing can follow.
+    pub(crate) fn open_end(&self) -> Option<Option<&str>> {
+        (!self.broken).then_some(self.last.as_deref())
+    }
+
     /// A record that does not count stands here: what comes after it cannot be told to follow.
     pub(crate) fn cut(&mut self) {
         self.broken = true;

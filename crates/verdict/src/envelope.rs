@@ -52,12 +52,20 @@ impl Envelope {
         }
         let mut notes = Notes::default();
         let value = json::parse(text, &mut notes).map_err(|_| EnvelopeError::NotObject)?;
-        if value.as_obj().is_none() || notes.duplicate_key || notes.repaired {
+        if notes.duplicate_key || notes.repaired {
+            return Err(EnvelopeError::NotObject);
+        }
+        Envelope::of(&value)
+    }
+
+    /// As [`Envelope::parse`], of a value that was read without a doubled key or a repair.
+    pub(crate) fn of(value: &Value<'_>) -> Result<Envelope, EnvelopeError> {
+        if value.as_obj().is_none() {
             return Err(EnvelopeError::NotObject);
         }
         let payload_type =
             value.get("payloadType").and_then(Value::as_str).ok_or(EnvelopeError::Field("payloadType", "a string"))?;
-        let payload = base64_of(&value, "payload")?;
+        let payload = base64_of(value, "payload")?;
         if payload.len() > MAX_PAYLOAD {
             return Err(EnvelopeError::TooLong("the payload", MAX_PAYLOAD));
         }

@@ -13,8 +13,8 @@ const LATE_MS: i64 = 10 * 60 * 1000;
 /// One look at a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What was looked at: `envelope`, `signature`, `statement`, `key`, `time`, `session`, `repo`, `task`, `base`,
-    /// `fields`, `run`, `chain`, `trace`.
+    /// What was looked at: `ledger`, `envelope`, `signature`, `statement`, `key`, `time`, `session`, `repo`, `task`,
+    /// `base`, `fields`, `run`, `chain`, `trace`.
     pub name: &'static str,
     /// Whether nothing was wrong.
     pub ok: bool,
@@ -62,21 +62,25 @@ impl Examined {
 /// Looks at one envelope. `committed_at` is when the lake first held it (milliseconds UTC): without it, nothing that a
 /// compromised key signed counts, and a late finish is not told.
 pub fn examine(envelope: &str, trust: &Trust, committed_at: Option<i64>) -> Examined {
-    let mut out = Examined::default();
-    let envelope = match Envelope::parse(envelope) {
-        Ok(envelope) if envelope.payload_type == PAYLOAD_TYPE => envelope,
-        Ok(_) => {
-            let detail = format!("payload type is not {PAYLOAD_TYPE}");
-            out.steps.push(Step::bad("envelope", VerdictFlag::WrongType, detail));
-            return out;
-        }
+    match Envelope::parse(envelope) {
+        Ok(envelope) => examine_envelope(&envelope, trust, committed_at),
         Err(error) => {
-            out.steps.push(Step::bad("envelope", VerdictFlag::Malformed, error.to_string()));
-            return out;
+            let step = Step::bad("envelope", VerdictFlag::Malformed, error.to_string());
+            Examined { steps: vec![step], ..Examined::default() }
         }
-    };
+    }
+}
+
+/// As [`examine`], of an envelope that was read.
+pub(crate) fn examine_envelope(envelope: &Envelope, trust: &Trust, committed_at: Option<i64>) -> Examined {
+    let mut out = Examined::default();
+    if envelope.payload_type != PAYLOAD_TYPE {
+        let detail = format!("payload type is not {PAYLOAD_TYPE}");
+        out.steps.push(Step::bad("envelope", VerdictFlag::WrongType, detail));
+        return out;
+    }
     out.steps.push(Step::good("envelope", "a DSSE envelope with one signature"));
-    let key = match signer(&envelope, trust) {
+    let key = match signer(envelope, trust) {
         Ok(key) => key,
         Err(step) => {
             out.steps.push(step);

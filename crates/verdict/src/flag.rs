@@ -68,9 +68,11 @@ flags!(
 );
 
 impl VerdictFlag {
-    /// Whether a record that has it still verifies. What an oracle's or a store's clock says late is told, not judged.
-    pub(crate) fn is_notice(self) -> bool {
-        self == VerdictFlag::FinishedLate
+    /// Whether it is told and costs no flip: a record that has it still verifies. What an oracle's or a store's clock says
+    /// late is not judged, and what the ledger lists beside a proven PASS takes nothing from it. A negative is one without
+    /// any flag.
+    pub fn is_notice(self) -> bool {
+        matches!(self, VerdictFlag::FinishedLate | VerdictFlag::VerdictMissing)
     }
 }
 

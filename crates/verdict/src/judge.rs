@@ -1,12 +1,14 @@
 //! The judge: what a branch of a session is worth, and what proves it.
 
+use std::borrow::Cow;
+
 use lake_trace::{EndedBy, LineRef, Outcome, SessionStart, Verdict, VerdictRecord, canonical_repo};
 
 use crate::examine::Step;
-use crate::records::{RecordCheck, check_all, is_gate_error};
+use crate::records::{Looked, RecordCheck, check_all, is_gate_error, record_of};
 use crate::rows::{Reading, read, tests_hash};
 use crate::statement::EMPTY_SHA256;
-use crate::{Claim, Statement, Trust, VerdictFlag};
+use crate::{Claim, Ledger, Statement, Trust, VerdictFlag};
 
 /// One branch of a session as the judge needs it.
 #[derive(Clone, Copy)]
@@ -29,6 +31,8 @@ pub struct Case<'a> {
     pub prefix_sha256: &'a dyn Fn(u64) -> Option<[u8; 32]>,
     /// Whether byte n − 1 is a newline; only asked for what `prefix_sha256` was.
     pub ends_line: &'a dyn Fn(u64) -> bool,
+    /// What the oracles say that they signed; counts with a trust file only.
+    pub ledger: Option<&'a Ledger>,
 }
 
 /// What a diff was graded for: two runs with the same of these should say the same.
@@ -47,7 +51,7 @@ pub struct Graded {
 }
 
 impl Graded {
-    fn signed(statement: &Statement) -> Graded {
+    pub(crate) fn signed(statement: &Statement) -> Graded {
         Graded {
             repo: statement.repo.to_lowercase(),
             task_id: statement.task_id.clone(),
@@ -73,13 +77,15 @@ impl Graded {
 /// Where evidence and training end, and what proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The record's place among the branch's verdict records, from 0.
+    /// The record's place in [`Judged::records`].
     pub record: usize,
     /// Bytes: only lines before it are evidence. Signed: the end of the prefix that was graded. Unsigned: the start of
     /// that verdict's line.
     pub prefix_end: u64,
     /// Whether a signature proves it.
     pub verified: bool,
+    /// Whether only the ledger has it.
+    pub from_ledger: bool,
     /// The key that signed it.
     pub key_id: Option<String>,
     /// Digest of what was signed.
@@ -102,8 +108,10 @@ pub struct Judged {
     /// What is wrong with the session, or with a record up to the deciding PASS (without one: with any): the flag, the
     /// step that found it (`start`, `diff` and `tests` beside those of [`Step::name`]), and its line. Each once.
     pub flags: Vec<(VerdictFlag, &'static str, Option<LineRef>)>,
-    /// Each verdict record, those after the deciding PASS too.
+    /// Each verdict record, those after the deciding PASS too. What only the ledger has stands where its chain has it.
     pub records: Vec<RecordCheck>,
+    /// What the ledger lists of the session, and neither stands in the branch nor fits it: `seq`, and words for a person.
+    pub missing: Vec<(u64, String)>,
     /// The deciding PASS of a flip.
     pub pass: Option<Evidence>,
     /// The last FAIL of a negative: a `no_flip` without a flag that the agent or its attempts ended.
@@ -140,13 +148,19 @@ impl Judged {
 /// is there and does not verify, on a record up to the deciding PASS (without one: on any), leaves the session
 /// unproven. `require` asks for a signature too; a repository in some key's scope asks for it by itself. An unsigned
 /// record up to the PASS then costs the flip.
+///
+/// What a ledger lists and the branch lacks counts as a record where it is bound to the trace: before the record whose
+/// chain leads back to it, or after the last one, up to a first PASS. All of it is told as `verdict_missing`, a notice:
+/// it costs no flip, and no session with it is a negative.
 pub fn judge(case: &Case<'_>, trust: Option<&Trust>, require: bool) -> Judged {
+    let Looked { checks: mut records, missing } = match trust {
+        Some(trust) => check_all(case, trust),
+        None => untouched(case),
+    };
+    let verdicts = with_listed(case.verdicts, &records);
+    let case = &Case { verdicts: &verdicts, ..*case };
     let start = case.start.map(|(_, start)| start);
     let mut reading = read(start.and_then(|s| s.task_id.as_deref()), case.verdicts);
-    let mut records = match trust {
-        Some(trust) => check_all(case, trust),
-        None => case.verdicts.iter().enumerate().map(|(i, (at, _))| RecordCheck::new(*at, i)).collect(),
-    };
     if let Some(pass) = reading.decides {
         ask_for_trace(&mut records[pass]);
     }
@@ -167,6 +181,9 @@ pub fn judge(case: &Case<'_>, trust: Option<&Trust>, require: bool) -> Judged {
             flags.push((*flag, *name, Some(at)));
         }
     }
+    if !missing.is_empty() {
+        flags.push((VerdictFlag::VerdictMissing, "ledger", None));
+    }
     if start.and_then(|s| s.start_diff_sha256.as_deref()).is_some_and(|d| !is_empty_diff(d)) {
         flags.push((VerdictFlag::DirtyStart, "start", case.start.map(|(at, _)| at)));
     }
@@ -184,7 +201,28 @@ pub fn judge(case: &Case<'_>, trust: Option<&Trust>, require: bool) -> Judged {
     let negative = reading.last_fail.filter(|_| counts).map(|i| evidence(case, &records[i]));
     let failed = proven_fails(&records).map(Graded::signed).collect();
     let failed_diffs = failed_diffs(case, &records);
-    Judged { outcome: reading.outcome, flags, records, pass, negative, failed_diffs, failed }
+    Judged { outcome: reading.outcome, flags, records, missing, pass, negative, failed_diffs, failed }
+}
+
+fn untouched(case: &Case<'_>) -> Looked {
+    let check = |(i, (at, _)): (usize, &(LineRef, _))| RecordCheck { record: i, ..RecordCheck::new(*at) };
+    Looked { checks: case.verdicts.iter().enumerate().map(check).collect(), missing: Vec::new() }
+}
+
+/// The records as they were looked at: the branch's own, and those of the ledger among them.
+fn with_listed<'a>(
+    own: &'a [(LineRef, VerdictRecord)],
+    records: &[RecordCheck],
+) -> Cow<'a, [(LineRef, VerdictRecord)]> {
+    if records.len() == own.len() {
+        return Cow::Borrowed(own);
+    }
+    let mut own = own.iter();
+    let one = |check: &RecordCheck| match &check.statement {
+        Some(statement) if check.ledger_seq.is_some() => Some((check.at, record_of(statement))),
+        _ => own.next().cloned(),
+    };
+    records.iter().filter_map(one).collect()
 }
 
 /// A verdict that decides has to say which bytes it was shown.
@@ -255,6 +293,7 @@ fn evidence(case: &Case<'_>, check: &RecordCheck) -> Evidence {
         record: check.record,
         prefix_end: signed.and_then(|s| s.trace_bytes).unwrap_or(check.at.offset),
         verified: signed.is_some(),
+        from_ledger: check.ledger_seq.is_some(),
         key_id: check.key_id.clone(),
         payload_digest: check.payload_digest.clone(),
         // What verifies says the same in the event.

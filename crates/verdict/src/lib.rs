@@ -1,4 +1,4 @@
-//! Signed verdicts: envelope, statement, trust file, what a flip is and what a cheat is.
+//! Signed verdicts: envelope, statement, trust file, ledger, what a flip is and what a cheat is.
 //!
 //! The agent's host is hostile: it can write any line into a trace. Only bytes that an oracle's key signed are evidence.
 //! No IO here. An envelope is verified first and read then, from exactly the bytes that were verified.
@@ -11,6 +11,7 @@ mod examine;
 mod flag;
 mod judge;
 mod key;
+mod ledger;
 mod records;
 mod rows;
 mod statement;
@@ -22,7 +23,8 @@ pub use envelope::{Envelope, EnvelopeError, MAX_PAYLOAD, PAYLOAD_TYPE, pae, payl
 pub use examine::{Examined, Step, examine};
 pub use flag::VerdictFlag;
 pub use judge::{Case, Evidence, Graded, Judged, judge};
-pub use key::key_id;
+pub use key::{KeyError, key_id, read_private_key, read_public_key, write_private_key, write_public_key};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerReader};
 pub use records::RecordCheck;
 pub use rows::recorded_outcome;
 pub use statement::{EMPTY_SHA256, PREDICATE_TYPE, STATEMENT_TYPE, Statement, StatementError};

@@ -162,7 +162,7 @@ fn read_entry(entry: &Table) -> Result<TrustedKey, String> {
     if let Some(name) = entry.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         return Err(format!("unknown field `{name}`"));
     }
-    let key = read_public_key(required(entry, "public_key")?)?;
+    let key = read_public_key(required(entry, "public_key")?).map_err(|error| format!("`public_key` {error}"))?;
     let id = required(entry, "id")?;
     if id != key_id(&key) {
         return Err(format!("`id` is not that of `public_key`, which is {}", key_id(&key)));

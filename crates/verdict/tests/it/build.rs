@@ -54,6 +54,8 @@ pub(crate) struct Trace {
     pub(crate) bytes: Vec<u8>,
     pub(crate) attempt: u64,
     pub(crate) prev: Option<String>,
+    /// Every envelope that was signed.
+    pub(crate) signed: Vec<String>,
     events: u64,
 }
 
@@ -65,7 +67,7 @@ impl Trace {
     }
 
     pub(crate) fn start(fields: &str) -> Trace {
-        let mut trace = Trace { bytes: Vec::new(), attempt: 0, prev: None, events: 0 };
+        let mut trace = Trace { bytes: Vec::new(), attempt: 0, prev: None, signed: Vec::new(), events: 0 };
         trace.event("session_start", fields);
         trace
     }
@@ -120,10 +122,22 @@ impl Trace {
 
     /// Signs with key 1, writes the event, and counts.
     pub(crate) fn sign(&mut self, statement: &Statement) {
+        let envelope = self.counted(statement);
+        self.record(statement, &envelope);
+    }
+
+    /// Signs and counts; the trace gets no event.
+    pub(crate) fn counted(&mut self, statement: &Statement) -> String {
         let payload = statement.to_payload();
-        self.record(statement, &sign(&key(1), &payload));
         self.attempt = statement.attempt + 1;
         self.prev = Some(payload_digest(&payload));
+        self.signed.push(sign(&key(1), &payload));
+        self.signed[self.signed.len() - 1].clone()
+    }
+
+    /// What the oracle wrote down.
+    pub(crate) fn ledger(&self) -> Ledger {
+        ledger_of(&self.signed)
     }
 
     pub(crate) fn signed(&mut self, mode: Mode, verdict: Verdict) {
@@ -171,6 +185,17 @@ pub(crate) fn judge_bytes(bytes: &[u8], trust: Option<&Trust>, require: bool) ->
 
 /// Folds the bytes as derive does, and judges them.
 pub(crate) fn judge_at(bytes: &[u8], trust: Option<&Trust>, require: bool, committed: Option<i64>) -> Judged {
+    judge_with(bytes, trust, require, committed, None)
+}
+
+/// As [`judge_at`], with what the oracle wrote down.
+pub(crate) fn judge_with(
+    bytes: &[u8],
+    trust: Option<&Trust>,
+    require: bool,
+    committed: Option<i64>,
+    ledger: Option<&Ledger>,
+) -> Judged {
     let mut fold = Fold::new(None);
     for (n, line) in (1..).zip(lines(bytes)) {
         let at = LineRef { line: n, offset: line.start as u64, end: line.end as u64 };
@@ -195,8 +220,18 @@ pub(crate) fn judge_at(bytes: &[u8], trust: Option<&Trust>, require: bool, commi
             asked(n);
             bytes[n as usize - 1] == b'\n'
         },
+        ledger,
     };
     judge(&case, trust, require)
+}
+
+/// The text of a ledger with these envelopes.
+pub(crate) fn ledger_text(envelopes: &[String]) -> String {
+    (1..).zip(envelopes).map(|(seq, e)| format!("{{\"seq\":{seq},\"envelope\":{e}}}\n")).collect()
+}
+
+pub(crate) fn ledger_of(envelopes: &[String]) -> Ledger {
+    Ledger::parse(&ledger_text(envelopes), &trust()).expect("a ledger")
 }
 
 /// The flags' names, in order.

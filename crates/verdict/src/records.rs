@@ -82,7 +82,11 @@ impl RecordCheck {
 fn told(entry: &LedgerEntry) -> String {
     let statement = &entry.statement;
     let (mode, attempt, verdict) = (statement.mode, statement.attempt, statement.verdict);
-    format!("{mode} {attempt} {verdict}, run {}, stands in the ledger only (seq {})", short(&statement.run_id), entry.seq)
+    format!(
+        "{mode} {attempt} {verdict}, run {}, stands in the ledger only (seq {})",
+        short(&statement.run_id),
+        entry.seq
+    )
 }
 
 /// Whether a record is a gate's own note that it got no verdict: it stands outside the chain.
@@ -152,7 +156,8 @@ impl Walk<'_, '_> {
         check.proven = examined.stands();
         examined.steps.into_iter().for_each(|step| check.push(step));
         (check.key_id, check.payload_digest) = (examined.key_id, examined.payload_digest);
-        if let (true, Some(statement), Some(digest)) = (check.proven, &examined.statement, &check.payload_digest.clone())
+        if let (true, Some(statement), Some(digest)) =
+            (check.proven, &examined.statement, &check.payload_digest.clone())
         {
             self.fill(statement, check.at);
             bound(check, self.case, Some(record), statement, digest, &mut self.chain, self.before);

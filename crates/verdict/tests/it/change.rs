@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use lake_trace::{Mode, Outcome, Verdict, lines};
-use lake_verdict::Judged;
+use lake_verdict::{Judged, Ledger};
 use proptest::prelude::*;
 
 use crate::build::*;
 
-/// A session that flips, one that does not, and what the judge says of them.
-static SESSIONS: LazyLock<[(Vec<u8>, Judged); 2]> = LazyLock::new(|| {
+/// A session that flips, one that does not, what the judge says of them, and what the oracle wrote down.
+static SESSIONS: LazyLock<[(Vec<u8>, Judged, Ledger); 2]> = LazyLock::new(|| {
     [Verdict::Pass, Verdict::Fail].map(|last| {
         let mut trace = session(last);
         trace.message("all done");
@@ -17,7 +17,8 @@ static SESSIONS: LazyLock<[(Vec<u8>, Judged); 2]> = LazyLock::new(|| {
         let judged = trace.judge();
         assert_eq!(judged.pass.is_some(), last == Verdict::Pass);
         assert_eq!(judged.negative.is_some(), last == Verdict::Fail);
-        (trace.bytes, judged)
+        let ledger = trace.ledger();
+        (trace.bytes, judged, ledger)
     })
 });
 
@@ -133,7 +134,7 @@ proptest! {
 
     #[test]
     fn evidence_never_survives_a_change_of_what_was_graded(which in 0usize..2, change in change()) {
-        let (bytes, honest) = &SESSIONS[which];
+        let (bytes, honest, _) = &SESSIONS[which];
         let changed = apply(bytes, &change);
         let judged = judge_bytes(&changed, Some(&trust()), true);
         prop_assert_eq!(judged.pass.is_some(), judged.outcome == Outcome::Flipped);
@@ -146,6 +147,26 @@ proptest! {
             let end = usize::try_from(now.prefix_end).expect("a length");
             prop_assert!(now.verified && changed[..end] == bytes[..end]);
         }
+    }
+
+    #[test]
+    fn a_ledger_lets_no_change_of_what_was_graded_through(which in 0usize..2, change in change()) {
+        let (bytes, honest, ledger) = &SESSIONS[which];
+        let changed = apply(bytes, &change);
+        let judged = judge_with(&changed, Some(&trust()), true, Some(COMMITTED), Some(ledger));
+        prop_assert_eq!(judged.pass.is_some(), judged.outcome == Outcome::Flipped);
+        if let Some(now) = &judged.pass {
+            // It may be the ledger that shows the PASS; what was graded, and for what, is as it was.
+            let was = honest.pass.as_ref().expect("only the session that flipped flips");
+            prop_assert_eq!((now.prefix_end, &now.run_id, &now.graded), (was.prefix_end, &was.run_id, &was.graded));
+            prop_assert_eq!(now.from_ledger, now.payload_digest.is_some() && judged.records[now.record].at.line == 0);
+        }
+        for now in [&judged.pass, &judged.negative].into_iter().flatten() {
+            let end = usize::try_from(now.prefix_end).expect("a length");
+            prop_assert!(now.verified && changed[..end] == bytes[..end]);
+        }
+        // With the ledger at hand a session that lost its end is no negative.
+        prop_assert_eq!(judged.negative.is_some(), judged.negative == honest.negative && honest.negative.is_some());
     }
 
     #[test]

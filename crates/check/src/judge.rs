@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use lake_store::{Branch, Finding};
 use lake_trace::{Action, Fold, Hashed, Outcome};
-use lake_verdict::{Claim, Judged, Trust, VerdictFlag, Whole, judge_whole};
+use lake_verdict::{Claim, Judged, Ledger, Trust, VerdictFlag, Whole, judge_whole};
 
 /// A judged branch, before the others were heard.
 #[derive(Debug)]
@@ -16,19 +16,27 @@ pub(crate) struct Verdicts {
     pub(crate) claim: Option<Claim>,
 }
 
-/// Judges a branch that was folded. `order` is the first batch that held any of the session; `committed_at` says when the
-/// batch that first held a byte was committed; `event_ids` are those of lines that may have a flag.
+/// What a branch is judged by.
+pub(crate) struct Judging<'j> {
+    pub(crate) trust: &'j Trust,
+    pub(crate) ledger: Option<&'j Ledger>,
+    /// The first batch that held any of the session.
+    pub(crate) order: u64,
+    /// When the batch that first held a byte was committed.
+    pub(crate) committed_at: &'j dyn Fn(u64) -> Option<i64>,
+}
+
+/// Judges a branch that was folded. `event_ids` are those of lines that may have a flag.
 pub(crate) fn verdicts(
     branch: &Branch,
     bytes: &Hashed,
     fold: &Fold,
-    trust: &Trust,
-    order: u64,
-    committed_at: &dyn Fn(u64) -> Option<i64>,
+    judging: &Judging<'_>,
     event_ids: &HashMap<u64, String>,
 ) -> Verdicts {
     // Where a signature is required by a key's scope the judge asks for it by itself.
-    let whole = Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at };
+    let &Judging { trust, ledger, order, committed_at } = judging;
+    let whole = Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at, ledger };
     let judged = judge_whole(whole, Some(trust), false);
     let claim = judged.claim(&branch.session_id, branch.branch, order);
     Verdicts {
@@ -43,7 +51,8 @@ fn findings(judged: &Judged, event_ids: &HashMap<u64, String>) -> Vec<Finding> {
         let records = judged.records.iter().filter(|record| record.at.line == line);
         let steps = records.flat_map(|record| &record.steps);
         let found = steps.into_iter().find(|s| s.flag == Some(flag) && s.name == step);
-        found.map(|step| step.detail.clone()).unwrap_or_default()
+        let missing = || judged.missing.iter().find(|_| flag == VerdictFlag::VerdictMissing).map(|(_, text)| text);
+        found.map(|step| &step.detail).or_else(missing).cloned().unwrap_or_default()
     };
     let finding = |flag: VerdictFlag, step: &str, line: u64| Finding {
         rule: flag.as_str().to_owned(),

@@ -20,6 +20,6 @@ mod secrets;
 mod texts;
 
 pub use error::{Error, Result};
-pub use options::{Options, Progress, secrets_digest};
+pub use options::{Options, Progress, secrets_digest, signatures_digest};
 pub use report::{Report, SessionFinding};
 pub use run::check;

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use lake_secrets::RuleSet;
-use lake_store::{Branch, Lake, log, read_branch};
+use lake_store::{Branch, CommitTimes, Lake, read_branch};
 use lake_trace::{Fold, Line, LineRef, Looked, lines, parse_line};
-use lake_verdict::{Revocation, Trust};
+use lake_verdict::Trust;
 
 use crate::behind::Due;
-use crate::judge::{Verdicts, verdicts};
+use crate::judge::{Judging, Verdicts, verdicts};
 use crate::secrets::{FirstPass, Found, SecondPass};
 use crate::{Error, Options, Result};
 
@@ -34,23 +34,17 @@ pub(crate) struct Looker<'l> {
     lake: &'l Lake,
     options: &'l Options,
     rules: &'static RuleSet,
-    /// Whether the store's own times of the log records are needed, and those that are known.
-    protected: bool,
-    times: Mutex<HashMap<u64, Option<i64>>>,
+    times: CommitTimes,
     large: Mutex<()>,
 }
 
 impl<'l> Looker<'l> {
     pub(crate) fn new(lake: &'l Lake, options: &'l Options) -> Looker<'l> {
-        // Of a stolen key only what the lake held before counts, and a record's own `at` may be written by the thief.
-        let stolen =
-            |trust: &Trust| trust.keys().iter().any(|key| matches!(key.revoked, Some(Revocation::Compromised { .. })));
         Looker {
             lake,
             options,
             rules: RuleSet::builtin(),
-            protected: !lake.is_folder() && options.trust.as_ref().is_some_and(stolen),
-            times: Mutex::default(),
+            times: CommitTimes::new(lake, options.trust.as_ref().is_some_and(Trust::has_compromised)),
             large: Mutex::default(),
         }
     }
@@ -110,39 +104,15 @@ impl<'l> Looker<'l> {
         });
         let verdicts = match &self.options.trust {
             Some(trust) if due.signatures.is_due() => {
-                let times = self.commit_times(branch, &fold)?;
-                let committed_at = |offset: u64| match self.protected {
-                    true => times.get(&offset).copied().flatten(),
-                    false => branch.committed_at(offset),
-                };
-                Some(verdicts(branch, &bytes, &fold, trust, due.order, &committed_at, &event_ids))
+                let times = self.times.of(branch, fold.verdicts()).map_err(Error::store("reading the log"))?;
+                let committed_at = |offset: u64| times.at(branch, offset);
+                let ledger = self.options.ledger.as_ref();
+                let judging = Judging { trust, ledger, order: due.order, committed_at: &committed_at };
+                Some(verdicts(branch, &bytes, &fold, &judging, &event_ids))
             }
             _ => None,
         };
         Ok(Seen::Read { found, verdicts })
-    }
-
-    /// When the store took the batches that first held the verdicts' lines, by the lines' offsets.
-    fn commit_times(&self, branch: &Branch, fold: &Fold) -> Result<HashMap<u64, Option<i64>>> {
-        let mut out = HashMap::new();
-        if !self.protected {
-            return Ok(out);
-        }
-        for (at, _) in fold.verdicts() {
-            let mut segments = branch.segments.iter();
-            let Some(k) = segments.find(|s| (s.offset..s.end).contains(&at.offset)).map(|s| s.k) else { continue };
-            let known = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(&k).copied();
-            let time = match known {
-                Some(time) => time,
-                None => {
-                    let time = log::committed_at(self.lake, k).map_err(Error::store("reading the log"))?;
-                    self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(k, time);
-                    time
-                }
-            };
-            out.insert(at.offset, time);
-        }
-        Ok(out)
     }
 }
 

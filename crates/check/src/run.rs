@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lake_store::{CheckRow, Finding, Lake, catalog, derive, log, read_checks};
-use lake_verdict::Across;
+use lake_store::{CheckRow, Finding, Lake, catalog, derive, log, read_checks, read_checks_by};
+use lake_verdict::{Across, Trust};
 use rayon::prelude::*;
 
 use crate::behind::{Due, Known, Look, behind, parts, rows};
@@ -13,7 +13,7 @@ use crate::look::{Looker, Seen};
 use crate::report::LISTED;
 use crate::rows::Writer;
 use crate::secrets::{Found, count_by_rule};
-use crate::{Error, Options, Progress, Report, Result, SessionFinding, secrets_digest};
+use crate::{Error, Options, Progress, Report, Result, SessionFinding, secrets_digest, signatures_digest};
 
 const SECRETS: &str = "secrets";
 const SIGNATURES: &str = "signatures";
@@ -46,9 +46,16 @@ pub fn check(lake: &Lake, options: &Options, progress: &dyn Progress, stop: &Ato
         report.behind = tip.k.saturating_sub(catalog.k);
     }
     let digest = secrets_digest(&options.allow);
-    let read = |kind, digest| read_checks(lake, kind, digest).map(rows).map_err(Error::store("reading checks"));
-    let secrets = read(SECRETS, &digest)?;
-    let signatures = options.trust.as_ref().map(|trust| read(SIGNATURES, trust.digest())).transpose()?;
+    let reading = || Error::store("reading checks");
+    let secrets = read_checks(lake, SECRETS, &digest).map(rows).map_err(reading())?;
+    let judged = |trust: &Trust| {
+        let ledger = options.ledger.as_ref();
+        let wanted = |session_id: &str, digest: &str| {
+            digest.starts_with(trust.digest()) && digest == signatures_digest(trust, ledger, session_id)
+        };
+        read_checks_by(lake, SIGNATURES, wanted).map(rows).map_err(reading())
+    };
+    let signatures = options.trust.as_ref().map(judged).transpose()?;
     let (due, already) = behind(&catalog, &secrets, signatures.as_ref());
     drop((secrets, signatures));
     report.already = already;
@@ -82,6 +89,7 @@ impl Run<'_> {
         let seen: Vec<Result<Told>> = part.par_iter().with_max_len(1).map(|due| self.one(due)).collect();
         let seen: Vec<Told> = seen.into_iter().collect::<Result<_>>()?;
         let mut across = Across::new();
+        self.options.ledger.iter().for_each(|ledger| across.add_ledger(ledger));
         seen.iter().filter_map(|told| told.verdicts.as_ref()?.claim.as_ref()).for_each(|claim| across.add(claim));
         for (due, told) in part.iter().zip(seen) {
             report.bytes += due.branch.end();
@@ -126,10 +134,11 @@ impl Run<'_> {
             }
         }
         let outcome = verdicts.outcome.as_str();
+        let digest = signatures_digest(trust, self.options.ledger.as_ref(), &due.branch.session_id);
         report.looked_at_signatures += 1;
         *report.outcomes.entry(outcome.to_owned()).or_default() += 1;
         count_by_rule(&findings, &mut report.flags);
-        let row = self.row(due, SIGNATURES, trust.digest(), outcome, findings);
+        let row = self.row(due, SIGNATURES, &digest, outcome, findings);
         self.add(&due.signatures, row)
     }
 

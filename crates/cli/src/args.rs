@@ -5,8 +5,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::settings::Flags;
 use crate::units::parse_size;
 use crate::{
-    cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_export, cmd_man, cmd_rebuild,
-    cmd_show, cmd_sql, cmd_status, cmd_sync,
+    cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_export, cmd_keys, cmd_man,
+    cmd_rebuild, cmd_show, cmd_sql, cmd_status, cmd_sync,
 };
 
 /// Turns a company's own coding-agent traces into training data that it can trust.
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Status(cmd_status::StatusArgs),
     /// One session as a person reads it: turns, mask, flags, verdict chain
     Show(cmd_show::ShowArgs),
+    /// Make, list and revoke keys; sign and verify one verdict
+    Keys(Box<cmd_keys::KeysArgs>),
     /// Bring the tables up to the log
     Derive(cmd_derive::DeriveArgs),
     /// Make the tables anew from raw and log

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::ledger_arg::LedgerArgs;
 use crate::lock::lock;
 use crate::out::{self, escape, note};
 use crate::progress::Progress;
@@ -26,15 +27,19 @@ pub(crate) struct CheckArgs {
     /// Look at everything, write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    ledger: LedgerArgs,
 }
 
 /// Checks.
 pub(crate) fn run(context: &Context, args: &CheckArgs) -> anyhow::Result<Exit> {
     let (trust, allow) = (context.trust()?, context.allow()?);
+    let ledger = args.ledger.read(context, trust.as_ref())?;
     let lake = context.open()?;
     let _lock = if args.dry_run { None } else { Some(lock(&context.env, "check", &lake, &[])?) };
     let options = Options {
         trust,
+        ledger,
         allow: allow.unwrap_or_else(AllowList::empty),
         fingerprint_key: Context::fingerprint_key(&lake),
         now_ms: context.env.now_ms,

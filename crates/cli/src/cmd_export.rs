@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use lake_export::{
     Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
     TrainAfterFail,
 };
-use lake_store::{Branch, Catalog, ExportRow, Lake, catalog, read_checks};
+use lake_store::{Branch, Catalog, ExportRow, Lake, Segment, catalog, log, read_checks};
 use serde_json::json;
 
 use crate::cmd_check::listed;
 use crate::context::{Context, read};
 use crate::exit::{Exit, failed, usage};
 use crate::lake_sql;
+use crate::ledger_arg::LedgerArgs;
 use crate::lock::lock;
 use crate::out::{self, escape, note};
 use crate::progress::Progress;
@@ -29,6 +31,8 @@ pub(crate) struct ExportArgs {
     /// Every record up to the deciding PASS must be signed; needs --trust
     #[arg(long)]
     require_signature: bool,
+    #[command(flatten)]
+    ledger: LedgerArgs,
     /// The form of the rows
     #[arg(long, value_enum, default_value_t = Dialect::Trl)]
     dialect: Dialect,
@@ -183,7 +187,14 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             progress.set(at.done, at.total);
         }
     };
-    let report = lake_export::export(&catalog, &scans, &Stored(&lake), &request, &show, context.signals.stop())?;
+    let report = lake_export::export(
+        &catalog,
+        &scans,
+        &Stored { lake: &lake, times: Mutex::default() },
+        &request,
+        &show,
+        context.signals.stop(),
+    )?;
     drop(progress);
     if !args.dry_run {
         append(context, &lake, &report)?;
@@ -204,6 +215,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             "manifest_sha256": report.manifest_sha256,
             "sets": report.manifest.sets,
             "signatures": report.manifest.signatures,
+            "negatives": report.manifest.negatives,
             "files": report.manifest.files,
             "warnings": report.warnings,
             "exit_code": exit.code(),
@@ -223,6 +235,7 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
     if args.require_signature && request.trust.is_none() {
         return Err(lake_export::Error::NoTrust.into());
     }
+    request.ledger = args.ledger.read(context, request.trust.as_ref())?;
     if let (Some(since), Some(until)) = (args.since, args.until)
         && since >= until
     {
@@ -307,11 +320,28 @@ fn scans(lake: &Lake, catalog: &Catalog, digest: &str) -> anyhow::Result<Scans> 
 }
 
 /// Branches as the lake holds them.
-struct Stored<'l>(&'l Lake);
+struct Stored<'l> {
+    lake: &'l Lake,
+    /// The store's own times of batches, as far as they were asked for.
+    times: Mutex<HashMap<u64, Option<i64>>>,
+}
 
 impl Source for Stored<'_> {
     fn bytes(&self, branch: &Branch) -> lake_store::Result<lake_trace::Hashed> {
-        lake_store::read_branch(self.0, branch)
+        lake_store::read_branch(self.lake, branch)
+    }
+
+    fn committed_at(&self, segment: &Segment) -> lake_store::Result<Option<i64>> {
+        if self.lake.is_folder() {
+            return Ok(Some(segment.at));
+        }
+        let known = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(&segment.k).copied();
+        if let Some(time) = known {
+            return Ok(time);
+        }
+        let time = log::committed_at(self.lake, segment.k)?;
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(segment.k, time);
+        Ok(time)
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::exit::{Exit, failed};
+use crate::ledger_arg::LedgerArgs;
 use crate::out::{self, escape};
 use crate::session_view::view;
 use crate::session_words::say;
@@ -24,11 +25,14 @@ pub(crate) struct ShowArgs {
     /// Whole inputs and outputs
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    ledger: LedgerArgs,
 }
 
 /// Shows.
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let trust = context.trust()?;
+    let ledger = args.ledger.read(context, trust.as_ref())?;
     let lake = context.open()?;
     let catalog = catalog(&lake, None)?;
     let behind = Context::say_behind(&lake, catalog.k)?;
@@ -37,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let mut views = Vec::new();
     for branch in catalog.branches.iter().filter(|b| b.session_id == session_id) {
         if args.branch.is_none_or(|wanted| wanted == branch.branch) {
-            views.push(view(&lake, branch, trust.as_ref(), &secrets)?);
+            views.push(view(&lake, branch, trust.as_ref(), ledger.as_ref(), &secrets)?);
         }
     }
     if views.is_empty() {

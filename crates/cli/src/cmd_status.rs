@@ -11,12 +11,16 @@ use crate::cmd_check::listed;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::lake_sql;
+use crate::ledger_arg::LedgerArgs;
+use crate::ledger_gaps::{Gaps, gaps};
 use crate::out::{self, escape, note};
 use crate::status_facts::{Facts, gather, metrics, newest_since};
 use crate::units::{age, count, duration, parse_duration};
 
 /// Exports that are said at a terminal.
 const SAID: usize = 6;
+/// Sessions and verdicts that a ledger lists and the lake lacks, said at a terminal.
+const SAID_MISSING: usize = 20;
 
 /// Arguments of `status`.
 #[derive(Args, Debug)]
@@ -30,13 +34,18 @@ pub(crate) struct StatusArgs {
     /// Write a textfile for the Prometheus node exporter too
     #[arg(long, value_name = "FILE")]
     prometheus: Option<PathBuf>,
+    #[command(flatten)]
+    ledger: LedgerArgs,
 }
 
 /// Says how the lake stands.
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
+    let trust = context.trust()?;
+    let ledger = args.ledger.read(context, trust.as_ref())?;
     let lake = context.open()?;
     let asked = lake_sql::open(context, lake, None, false)?;
-    let facts = gather(context, &asked)?;
+    let mut facts = gather(context, &asked)?;
+    facts.ledger = ledger.map(|ledger| gaps(context, &asked, &ledger)).transpose()?;
     let now = context.env.now_ms;
     let late = match args.max_age {
         None => None,
@@ -99,6 +108,9 @@ fn say(facts: &Facts, now: i64) -> anyhow::Result<()> {
             out::line(format!("  {kind}: {done} done, {open} open, last {}", when(check.at_ms)))?;
         }
     }
+    if let Some(gaps) = &facts.ledger {
+        say_gaps(gaps)?;
+    }
     out::line(listed("held back ", &facts.held_back))?;
     out::line(format!("ready     {} for the next supervised set", count(facts.ready, "session")))?;
     if facts.exports.is_empty() {
@@ -113,6 +125,31 @@ fn say(facts: &Facts, now: i64) -> anyhow::Result<()> {
         if facts.exports.len() > SAID {
             out::line(format!("  and {} more: trace-lake sql \"select * from exports\"", facts.exports.len() - SAID))?;
         }
+    }
+    Ok(())
+}
+
+fn say_gaps(gaps: &Gaps) -> anyhow::Result<()> {
+    let (verdicts, sessions) = (count(gaps.verdicts, "verdict"), count(gaps.sessions, "session"));
+    out::line(format!("ledger    {verdicts} of {sessions}, {} missing in the lake", gaps.missing.len()))?;
+    if gaps.unused > 0 {
+        out::line(format!("  {} count for nothing: their keys may not say that", count(gaps.unused, "line")))?;
+    }
+    for session in gaps.stripped.iter().take(SAID_MISSING) {
+        let lake = if session.in_lake { "the lake has it without any" } else { "the lake lacks the whole session" };
+        let (id, verdicts) = (escape(&session.session_id), count(session.verdicts, "verdict"));
+        out::line(format!("  stripped {id}: {verdicts}, last {}; {lake}", session.finished_at))?;
+    }
+    let stripped = |id: &str| gaps.stripped.iter().any(|session| session.session_id == id);
+    let single: Vec<_> = gaps.missing.iter().filter(|missing| !stripped(&missing.session_id)).collect();
+    for missing in single.iter().take(SAID_MISSING) {
+        let (id, run) = (escape(&missing.session_id), escape(&missing.run_id));
+        let (mode, attempt, verdict) = (&missing.mode, missing.attempt, &missing.verdict);
+        out::line(format!("  missing  {id}: {mode} {attempt} {verdict}, run {run}, finished {}", missing.finished_at))?;
+    }
+    let more = gaps.stripped.len().saturating_sub(SAID_MISSING) + single.len().saturating_sub(SAID_MISSING);
+    if more > 0 {
+        out::line(format!("  and {more} more: --json has them all"))?;
     }
     Ok(())
 }

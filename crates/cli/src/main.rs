@@ -11,6 +11,7 @@ mod cmd_config;
 mod cmd_derive;
 mod cmd_doctor;
 mod cmd_export;
+mod cmd_keys;
 mod cmd_man;
 mod cmd_rebuild;
 mod cmd_show;
@@ -21,13 +22,25 @@ mod config_file;
 mod context;
 mod data_dirs;
 mod env;
+mod envelope_arg;
 mod exit;
+mod key_files;
+mod key_use;
+mod keys_generate;
+mod keys_list;
+mod keys_revoke;
+mod keys_sign;
+mod keys_verify;
 mod lake_sql;
+mod ledger_arg;
+mod ledger_gaps;
 mod lock;
+mod oracle_state;
 mod out;
 mod progress;
 mod prometheus;
 mod prompt;
+mod remotes;
 mod report;
 mod session_view;
 mod session_words;
@@ -89,6 +102,7 @@ fn run(cli: Cli, env: &Env, signals: &Signals) -> anyhow::Result<Exit> {
         Command::Sql(args) => cmd_sql::run(&context, &args),
         Command::Status(args) => cmd_status::run(&context, &args),
         Command::Show(args) => cmd_show::run(&context, &args),
+        Command::Keys(args) => cmd_keys::run(&context, &args),
         Command::Derive(args) => cmd_derive::run(&context, &args),
         Command::Rebuild(args) => cmd_rebuild::run(&context, &args),
         Command::Compact(args) => cmd_compact::run(&context, &args),

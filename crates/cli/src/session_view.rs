@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use lake_store::{Branch, CheckRow, Lake, read_branch};
+use lake_store::{Branch, CheckRow, CommitTimes, Lake, read_branch};
 use lake_trace::{Event, Flag, Fold, Hashed, LineRef, Looked, Verdict, format_ms, lines};
-use lake_verdict::{Judged, Trust, VerdictFlag, Whole, judge_whole};
+use lake_verdict::{Judged, Ledger, RecordCheck, Trust, VerdictFlag, Whole, judge_whole};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,6 +22,9 @@ pub(crate) struct BranchView {
     pub(crate) secrets: String,
     pub(crate) turns: Vec<TurnView>,
     pub(crate) verdicts: Vec<VerdictView>,
+    /// What the ledger lists of the session, and this branch neither has nor fits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) missing: Vec<String>,
     pub(crate) rejects: Vec<RejectView>,
 }
 
@@ -73,7 +76,11 @@ pub(crate) enum Mask {
 /// A verdict record, and what each look at it said.
 #[derive(Debug, Serialize)]
 pub(crate) struct VerdictView {
+    /// 0 for one that only the ledger has.
     pub(crate) line: u64,
+    /// Its number in the ledger, where only that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ledger_seq: Option<u64>,
     pub(crate) mode: Option<String>,
     pub(crate) attempt: Option<u64>,
     pub(crate) verdict: Option<String>,
@@ -81,6 +88,9 @@ pub(crate) struct VerdictView {
     /// None without a trust file.
     pub(crate) verifies: Option<bool>,
     pub(crate) key_id: Option<String>,
+    /// Of what was signed; what the next verdict's `prev` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) payload_digest: Option<String>,
     pub(crate) flag: Option<&'static str>,
     /// Whether it is the record that the outcome rests on.
     pub(crate) deciding: bool,
@@ -107,12 +117,13 @@ pub(crate) fn view(
     lake: &Lake,
     branch: &Branch,
     trust: Option<&Trust>,
+    ledger: Option<&Ledger>,
     secrets: &[CheckRow],
 ) -> anyhow::Result<BranchView> {
     let bytes = read_branch(lake, branch)?;
     let mut fold = Fold::new(None);
     let (turns, rejects) = turns(&mut fold, &bytes);
-    let judged = judged(branch, &fold, &bytes, trust);
+    let judged = judged(lake, branch, &fold, &bytes, trust, ledger)?;
     let graded_end = judged.pass.as_ref().or(judged.negative.as_ref()).map(|evidence| evidence.prefix_end);
     let mut flags: Vec<String> = branch.flags.clone();
     flags.extend(judged.flags.iter().map(|(flag, ..)| flag.as_str().to_owned()));
@@ -130,6 +141,7 @@ pub(crate) fn view(
         secrets: secrets_said(branch, secrets),
         turns: masked(turns, &fold, graded_end),
         verdicts: verdicts(&fold, &judged, trust.is_some()),
+        missing: judged.missing.into_iter().map(|(_, text)| text).collect(),
         rejects,
     })
 }
@@ -252,31 +264,51 @@ fn claim(turns: &mut [TurnView], line: u64) {
     turns[first..=last].iter_mut().for_each(|turn| turn.mask = Mask::Claim);
 }
 
-fn judged(branch: &Branch, fold: &Fold, bytes: &Hashed, trust: Option<&Trust>) -> Judged {
-    let committed_at = |offset| branch.committed_at(offset);
-    let whole =
-        Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };
-    judge_whole(whole, trust, false)
+fn judged(
+    lake: &Lake,
+    branch: &Branch,
+    fold: &Fold,
+    bytes: &Hashed,
+    trust: Option<&Trust>,
+    ledger: Option<&Ledger>,
+) -> anyhow::Result<Judged> {
+    let times = CommitTimes::new(lake, trust.is_some_and(Trust::has_compromised));
+    let committed = times.of(branch, fold.verdicts())?;
+    let committed_at = |offset| committed.at(branch, offset);
+    let whole = Whole {
+        session_id: &branch.session_id,
+        branch: branch.branch,
+        fold,
+        bytes,
+        committed_at: &committed_at,
+        ledger,
+    };
+    Ok(judge_whole(whole, trust, false))
 }
 
-fn verdicts(fold: &Fold, judged: &Judged, by_trust: bool) -> Vec<VerdictView> {
+/// Every record that was judged, what only the ledger has among them.
+pub(crate) fn verdicts(fold: &Fold, judged: &Judged, by_trust: bool) -> Vec<VerdictView> {
     let deciding = judged.pass.as_ref().or(judged.negative.as_ref()).map(|evidence| evidence.record);
-    let one = |(i, (at, record)): (usize, &(LineRef, lake_trace::VerdictRecord))| {
-        let check = judged.records.iter().find(|check| check.record == i);
+    let mut own = fold.verdicts().iter();
+    let one = |check: &RecordCheck| {
+        let record = if check.ledger_seq.is_some() { None } else { own.next().map(|(_, record)| record) };
+        let said = check.statement.as_ref().filter(|_| record.is_none());
         VerdictView {
-            line: at.line,
-            mode: record.mode.clone(),
-            attempt: record.attempt,
-            verdict: record.verdict.clone(),
-            signed: record.signature.is_some(),
-            verifies: by_trust.then(|| check.is_some_and(lake_verdict::RecordCheck::verifies)),
-            key_id: check.and_then(|check| check.key_id.clone()),
-            flag: check.and_then(|check| check.flag).map(|flag| flag.as_str()),
-            deciding: deciding == Some(i),
-            steps: check.map(|check| check.steps.iter()).into_iter().flatten().map(step).collect(),
+            line: check.at.line,
+            ledger_seq: check.ledger_seq,
+            mode: record.map_or_else(|| said.map(|s| s.mode.to_string()), |r| r.mode.clone()),
+            attempt: record.map_or_else(|| said.map(|s| s.attempt), |r| r.attempt),
+            verdict: record.map_or_else(|| said.map(|s| s.verdict.to_string()), |r| r.verdict.clone()),
+            signed: record.is_none_or(|r| r.signature.is_some()),
+            verifies: by_trust.then(|| check.verifies()),
+            key_id: check.key_id.clone(),
+            payload_digest: check.payload_digest.clone(),
+            flag: check.flag.map(|flag| flag.as_str()),
+            deciding: deciding == Some(check.record),
+            steps: check.steps.iter().map(step).collect(),
         }
     };
-    fold.verdicts().iter().enumerate().map(one).collect()
+    judged.records.iter().map(one).collect()
 }
 
 fn step(step: &lake_verdict::Step) -> StepView {

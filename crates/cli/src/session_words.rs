@@ -50,6 +50,9 @@ pub(crate) fn say(session_id: &str, view: &BranchView, full: bool) -> io::Result
     if view.verdicts.is_empty() {
         out::line("  none")?;
     }
+    for missing in &view.missing {
+        out::line(format!("  missing: {}", escape(missing)))?;
+    }
     out::line("turns")?;
     for turn in &view.turns {
         say_turn(turn, full)?;
@@ -57,7 +60,8 @@ pub(crate) fn say(session_id: &str, view: &BranchView, full: bool) -> io::Result
     Ok(())
 }
 
-fn say_verdict(verdict: &VerdictView) -> io::Result<()> {
+/// One verdict, and each look at it.
+pub(crate) fn say_verdict(verdict: &VerdictView) -> io::Result<()> {
     let word = |text: &Option<String>| text.as_deref().map_or_else(|| "?".to_owned(), escape);
     let attempt = verdict.attempt.map_or_else(|| "?".to_owned(), |n| n.to_string());
     let (mode, bit) = (word(&verdict.mode), word(&verdict.verdict));
@@ -67,9 +71,13 @@ fn say_verdict(verdict: &VerdictView) -> io::Result<()> {
         (true, Some(true)) => "verifies",
         (true, Some(false)) => "does not verify",
     };
+    let place = match verdict.ledger_seq {
+        Some(seq) => format!("ledger {seq}"),
+        None => format!("line {}", verdict.line),
+    };
     let deciding = if verdict.deciding { ", decides" } else { "" };
     let flag = verdict.flag.map_or_else(String::new, |flag| format!(" [{flag}]"));
-    out::line(format!("  line {}: {mode} {attempt} {bit}: {stands}{flag}{deciding}", verdict.line))?;
+    out::line(format!("  {place}: {mode} {attempt} {bit}: {stands}{flag}{deciding}"))?;
     for step in &verdict.steps {
         let mark = if step.ok { "ok  " } else { "FAIL" };
         out::line(format!("      {mark} {:9} {}", step.name, escape(&step.detail)))?;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::lake_sql::LakeSql;
+use crate::ledger_gaps::Gaps;
 use crate::prometheus::Metrics;
 
 /// A lake's standing.
@@ -31,6 +32,9 @@ pub(crate) struct Facts {
     /// Sessions that wait only for the next export.
     pub(crate) ready: u64,
     pub(crate) exports: Vec<ExportAt>,
+    /// What a ledger lists and the lake lacks; absent where none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ledger: Option<Gaps>,
 }
 
 /// Where the tables stand.
@@ -109,6 +113,7 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
             "select manifest_sha256, max(out) as out, max(k) as k, \"set\", count(distinct row) as rows, {MS} as at \
              from exports group by manifest_sha256, \"set\", at order by at desc, \"set\""
         ))?),
+        ledger: None,
     })
 }
 
@@ -231,6 +236,11 @@ pub(crate) fn metrics(facts: &Facts, now_ms: i64) -> Metrics {
     }
     if let Some(at) = facts.exports.iter().map(|export| export.at_ms).max() {
         out.gauge("newest_export_timestamp_seconds", "When the newest export was noted.", &[], seconds(at));
+    }
+    if let Some(gaps) = &facts.ledger {
+        let (missing, stripped) = (gaps.missing.len() as f64, gaps.stripped.len() as f64);
+        out.gauge("ledger_missing_verdicts", "Verdicts of the ledger that the lake lacks.", &[], missing);
+        out.gauge("ledger_stripped_sessions", "Sessions of which the lake has no verdict.", &[], stripped);
     }
     out.gauge("status_timestamp_seconds", "When this file was written.", &[], seconds(now_ms));
     out

@@ -1,12 +1,12 @@
 //! One branch: read once, judged, and if it may be used, assembled and rendered.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use lake_store::Branch;
 use lake_trace::{Flag, Fold, Hashed, LineRef, Looked, canonical_repo, lines};
-use lake_verdict::{Judged, Whole, judge_whole};
+use lake_verdict::{Judged, Trust, Whole, judge_whole};
 use sha2::{Digest, Sha256};
 
 use crate::choose::Reason;
@@ -52,7 +52,8 @@ pub(crate) fn examine(
     // An event borrows from the text that a repair made of its line.
     let mut scratch = vec![String::new(); lines(&bytes).count()];
     let items = items(&mut fold, &bytes, &mut scratch);
-    let judged = judged(bench.request, branch, &fold, &bytes);
+    let judged = judged(bench.request, source, branch, &fold, &bytes)?;
+    let items = with_listed(items, &judged);
     let evidence = judged.pass.as_ref().or(judged.negative.as_ref());
     let origin = origin(&fold);
     let key_ids = evidence.map(|e| key_ids(&judged, e.record)).unwrap_or_default();
@@ -92,11 +93,57 @@ fn items<'a>(fold: &mut Fold, bytes: &'a [u8], scratch: &'a mut [String]) -> Vec
     items
 }
 
-fn judged(request: &Request, branch: &Branch, fold: &Fold, bytes: &Hashed) -> Judged {
-    let committed_at = |offset| branch.committed_at(offset);
-    let whole =
-        Whole { session_id: &branch.session_id, branch: branch.branch, fold, bytes, committed_at: &committed_at };
-    judge_whole(whole, request.trust.as_ref(), request.require_signature)
+fn judged(request: &Request, source: &dyn Source, branch: &Branch, fold: &Fold, bytes: &Hashed) -> Result<Judged> {
+    let times = commit_times(request, source, branch, fold)?;
+    let committed_at = |offset: u64| match &times {
+        Some(times) => times.get(&offset).copied().flatten(),
+        None => branch.committed_at(offset),
+    };
+    let whole = Whole {
+        session_id: &branch.session_id,
+        branch: branch.branch,
+        fold,
+        bytes,
+        committed_at: &committed_at,
+        ledger: request.ledger.as_ref(),
+    };
+    Ok(judge_whole(whole, request.trust.as_ref(), request.require_signature))
+}
+
+/// The store's own times of the verdicts' lines, by their offsets; None where no key is compromised and nobody asks.
+fn commit_times(
+    request: &Request,
+    source: &dyn Source,
+    branch: &Branch,
+    fold: &Fold,
+) -> Result<Option<HashMap<u64, Option<i64>>>> {
+    if !request.trust.as_ref().is_some_and(Trust::has_compromised) {
+        return Ok(None);
+    }
+    let mut times = HashMap::new();
+    for (at, _) in fold.verdicts() {
+        let mut segments = branch.segments.iter();
+        if let Some(segment) = segments.find(|s| (s.offset..s.end).contains(&at.offset)) {
+            let time = source.committed_at(segment).map_err(|source| {
+                let session_id = branch.session_id.clone();
+                Error::Read { session_id, branch: branch.branch, source }
+            })?;
+            times.insert(at.offset, time);
+        }
+    }
+    Ok(Some(times))
+}
+
+/// Puts the grades that only the ledger has where the oracle was asked: what was claimed before one that did not pass was
+/// wrong, whether or not the trace says so.
+fn with_listed<'a>(mut items: Vec<Item<'a>>, judged: &Judged) -> Vec<Item<'a>> {
+    let listed = judged.records.iter().filter(|record| record.ledger_seq.is_some() && record.verifies());
+    for (record, statement) in listed.filter_map(|record| Some((record, record.statement.as_ref()?))) {
+        let place = items.partition_point(|item| item.at.end <= record.at.end);
+        let seq = items[..place].iter().map(|item| item.seq).max().unwrap_or(0);
+        items.insert(place, Item::listed(statement, record.at, seq));
+    }
+    items
 }
 
 fn origin(fold: &Fold) -> Origin {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lake_secrets::RuleSet;
 use lake_store::{Branch, Catalog};
+use lake_verdict::Ledger;
 use rayon::prelude::*;
 
 use crate::choose::{Everyone, everyone, needed, selected};
@@ -70,8 +71,9 @@ pub fn export(
     let sets: Vec<Set> = request.sets().collect();
     let written: Result<Vec<_>> = sets.into_par_iter().map(|set| Ok((set, rows.write(set, into)?))).collect();
     let written = written?;
-    let manifest = manifest(catalog, &plan, everyone.corrections, &guard, request, &written);
-    finish(folder, manifest, &exclusions(catalog, &plan, &everyone), written, out)
+    let negatives = negatives(&plan, &facts, request);
+    let manifest = manifest(catalog, &plan, (everyone.corrections, negatives), &guard, request, &written);
+    finish(folder, manifest, &exclusions(catalog, &plan, &everyone), written, request)
 }
 
 struct Reader<'e> {
@@ -123,7 +125,7 @@ fn orders(catalog: &Catalog) -> HashMap<&str, u64> {
 fn manifest(
     catalog: &Catalog,
     plan: &Plan,
-    corrections: (u64, u64),
+    (corrections, negatives): ((u64, u64), &'static str),
     guard: &Guard<'_>,
     request: &Request,
     written: &[(Set, Written)],
@@ -133,7 +135,11 @@ fn manifest(
     key_ids.sort_unstable();
     key_ids.dedup();
     let signatures = match &request.trust {
-        Some(trust) => Signatures::Yes(TrustUsed { trust_digest: trust.digest().to_owned(), key_ids }),
+        Some(trust) => Signatures::Yes(TrustUsed {
+            trust_digest: trust.digest().to_owned(),
+            ledger_digest: request.ledger.as_ref().map(Ledger::digest),
+            key_ids,
+        }),
         None => Signatures::No,
     };
     let tools = plan.tools.all().map(|(harness, text)| ToolsEntry {
@@ -149,7 +155,7 @@ fn manifest(
         rules_digest: guard.rules.digest().to_owned(),
         allow_digest: request.allow.as_ref().map(|allow| allow.list.digest().to_owned()),
         signatures,
-        negatives: "unproven",
+        negatives,
         mask: "not_enforced",
         corrections: CorrectionsUsed { counted: corrections.0, refused: corrections.1 },
         tools: tools.collect(),
@@ -158,14 +164,30 @@ fn manifest(
     }
 }
 
+/// Whether every rejected side is known to have lost no PASS: its last FAIL stands in the ledger, and what the ledger has
+/// after it would have kept it out.
+fn negatives(plan: &Plan, facts: &[Option<Facts>], request: &Request) -> &'static str {
+    let Some(ledger) = request.ledger.as_ref().filter(|_| request.trust.is_some()) else { return "unproven" };
+    let mut rejected = plan.pairs.iter().map(|pair| facts[pair.rejected].as_ref());
+    let is_listed = |facts: Option<&Facts>| match facts {
+        Some(Facts::Read(judgement)) => {
+            let digest = judgement.evidence.as_ref().and_then(|evidence| evidence.payload_digest.as_deref());
+            digest.is_some_and(|digest| ledger.lists(digest))
+        }
+        _ => false,
+    };
+    if rejected.all(is_listed) { "proven" } else { "unproven" }
+}
+
 /// The files beside the rows, the manifest, and the folder into its place.
 fn finish(
     folder: Option<Folder>,
     mut manifest: Manifest,
     exclusions: &str,
     written: Vec<(Set, Written)>,
-    out: &Path,
+    request: &Request,
 ) -> Result<Report> {
+    let Out::Folder(out) = &request.out;
     if let Some(folder) = &folder {
         let mut beside = vec![("README.md", card(&manifest)), ("exclusions.jsonl", exclusions.to_owned())];
         for (set, written) in written.iter().filter(|(_, written)| written.file.is_some()) {
@@ -184,7 +206,7 @@ fn finish(
         put(folder.path(), "manifest.json", &text)?;
         folder.finish()?;
     }
-    let warnings = warnings(&manifest);
+    let warnings = warnings(&manifest, request);
     let rows = written.into_iter().flat_map(|(_, written)| written.exported).collect();
     Ok(Report { manifest_sha256: sha256_hex(&text), manifest, rows, out: out.to_owned(), warnings })
 }
@@ -196,10 +218,13 @@ fn put(folder: &Path, name: &str, text: &str) -> Result<FileEntry> {
     Ok(FileEntry { path: name.to_owned(), sha256: sha256_hex(text), bytes: text.len() as u64, rows: 0 })
 }
 
-fn warnings(manifest: &Manifest) -> Vec<String> {
+fn warnings(manifest: &Manifest, request: &Request) -> Vec<String> {
     let mut out = Vec::new();
     if matches!(manifest.signatures, Signatures::No) {
         out.push("signatures were not judged: there is no trust file".to_owned());
+    }
+    if request.ledger.is_some() && manifest.negatives == "unproven" {
+        out.push("negatives are unproven: not all of their verdicts stand in the ledger".to_owned());
     }
     for (set, counts) in &manifest.sets {
         if counts.rows == 0 {

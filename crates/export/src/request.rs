@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use lake_secrets::AllowList;
-use lake_store::Branch;
+use lake_store::{Branch, Segment};
 use lake_trace::Hashed;
-use lake_verdict::Trust;
+use lake_verdict::{Ledger, Trust};
 use serde::Serialize;
 
 /// Where the bytes of branches come from. Blocking; called from rayon's threads.
@@ -16,6 +16,15 @@ pub trait Source: Sync {
     /// # Errors
     /// [`lake_store::Error::Purged`] and [`lake_store::Error::Damaged`] leave the branch out; any other ends the export.
     fn bytes(&self, branch: &Branch) -> lake_store::Result<Hashed>;
+
+    /// When the store took the batch of a segment, milliseconds since 1970 UTC, whatever the batch itself says. Asked only
+    /// where a key is compromised.
+    ///
+    /// # Errors
+    /// Any ends the export.
+    fn committed_at(&self, segment: &Segment) -> lake_store::Result<Option<i64>> {
+        Ok(Some(segment.at))
+    }
 }
 
 /// The newest secret check of a branch under the rules in force.
@@ -143,6 +152,8 @@ pub struct Request {
     pub require_signature: bool,
     /// Whose signatures count. None: signatures are not judged, and the manifest says so.
     pub trust: Option<Trust>,
+    /// What the oracles say that they signed; counts with `trust` only. Without it negatives are unproven.
+    pub ledger: Option<Ledger>,
     /// See [`OnSecret`].
     pub on_secret: OnSecret,
     /// Findings to let pass.
@@ -192,6 +203,7 @@ impl Request {
             preference: true,
             require_signature: false,
             trust: None,
+            ledger: None,
             on_secret: OnSecret::default(),
             allow: None,
             train_after_fail: TrainAfterFail::default(),

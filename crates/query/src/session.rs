@@ -18,6 +18,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
+use futures::StreamExt;
 
 use crate::{Error, Result, guard, json_get, prune, views, words};
 
@@ -123,6 +124,18 @@ impl Query {
     /// As [`Query::run`].
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         self.frame(sql).await?.collect().await.map_err(Error::run)
+    }
+
+    /// Runs one statement and hands its batches to `each` as they come: none is held.
+    ///
+    /// # Errors
+    /// As [`Query::run`].
+    pub async fn each(&self, sql: &str, mut each: impl FnMut(&RecordBatch)) -> Result<()> {
+        let mut batches = self.run(sql).await?;
+        while let Some(batch) = batches.next().await {
+            each(&batch.map_err(Error::run)?);
+        }
+        Ok(())
     }
 
     /// The (session id, branch) of the rows of `sessions` that satisfy a predicate, sorted.

@@ -48,6 +48,7 @@ pub(crate) fn register(context: &SessionContext, sources: Sources, options: &Opt
     }
     for (name, sql, _) in &VIEWS {
         let sql = sql.replace("{in_force}", &in_force(options)).replace("{listed}", &listed(options));
+        let sql = sql.replace("{informed}", &informed(options));
         view(context, name, name, &sql)?;
     }
     // What was planned keeps the providers; the names are gone.
@@ -93,7 +94,20 @@ fn in_force(options: &Options) -> String {
             .as_ref()
             .map_or("true".to_owned(), |digest| format!("(kind <> '{kind}' or digest = {})", literal(digest)))
     };
-    format!("{} and {}", of("secrets", &options.rules_digest), of("signatures", &options.trust_digest))
+    // With a ledger a session's row says so behind the digest of the trust file.
+    let signatures = options.trust_digest.as_ref().map_or("true".to_owned(), |digest| {
+        let listed = literal(&format!("{digest}{LEDGER}"));
+        format!("(kind <> 'signatures' or digest = {} or starts_with(digest, {listed}))", literal(digest))
+    });
+    format!("{} and {signatures}", of("secrets", &options.rules_digest))
+}
+
+/// What stands between the digests of a trust file and of what a ledger lists of a session.
+const LEDGER: &str = "+ledger:";
+
+/// Which of two checks under one trust file knew more: one that had the ledger, whenever it was.
+fn informed(options: &Options) -> String {
+    options.trust_digest.as_ref().map_or("false".to_owned(), |_| format!("digest like '%{LEDGER}%'"))
 }
 
 /// Whether a source may retract others' sessions.

@@ -133,22 +133,34 @@ pub fn append_exports(lake: &Lake, rows: &[ExportRow]) -> Result<()> {
 /// # Errors
 /// Those of the store.
 pub fn read_checks(lake: &Lake, kind: &str, digest: &str) -> Result<Vec<CheckRow>> {
+    read_checks_by(lake, kind, |_, of_row| of_row == digest)
+}
+
+/// The rows of `checks` of one kind whose session and digest are wanted.
+///
+/// # Errors
+/// Those of the store.
+pub fn read_checks_by(lake: &Lake, kind: &str, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<CheckRow>> {
     let Some(table) = checks_table(lake)? else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
     for_each_file(lake, CHECKS, delta::files(&table)?, None, |_, batch| {
-        read_rows(batch, kind, digest, &mut rows);
+        read_rows(batch, kind, &wanted, &mut rows);
         Ok(())
     })?;
     Ok(rows)
 }
 
-fn read_rows(batch: &RecordBatch, kind: &str, digest: &str, rows: &mut Vec<CheckRow>) {
+fn read_rows(batch: &RecordBatch, kind: &str, wanted: &dyn Fn(&str, &str) -> bool, rows: &mut Vec<CheckRow>) {
     let text = |name: &str, i: usize| -> String {
         let column = batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>());
         column.filter(|c| c.is_valid(i)).map(|c| c.value(i).to_owned()).unwrap_or_default()
     };
     for i in 0..batch.num_rows() {
-        if text("kind", i) != kind || text("digest", i) != digest {
+        if text("kind", i) != kind {
+            continue;
+        }
+        let (session_id, digest) = (text("session_id", i), text("digest", i));
+        if !wanted(&session_id, &digest) {
             continue;
         }
         let branch = batch.column_by_name("branch").and_then(|c| c.as_primitive_opt::<Int32Type>());
@@ -156,11 +168,11 @@ fn read_rows(batch: &RecordBatch, kind: &str, digest: &str, rows: &mut Vec<Check
         let at = batch.column_by_name("at").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>());
         let findings = batch.column_by_name("findings").and_then(|c| c.as_list_opt::<i32>());
         rows.push(CheckRow {
-            session_id: text("session_id", i),
+            session_id,
             branch: branch.and_then(|c| u32::try_from(c.value(i)).ok()).unwrap_or(0),
             end: end.and_then(|c| u64::try_from(c.value(i)).ok()).unwrap_or(0),
             kind: kind.to_owned(),
-            digest: digest.to_owned(),
+            digest,
             result: text("result", i),
             at: at.map_or(0, |c| c.value(i) / 1000),
             findings: findings.map(|list| findings_of(&list.value(i))).unwrap_or_default(),

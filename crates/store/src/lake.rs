@@ -77,7 +77,7 @@ fn folder_of(address: &str) -> Result<Option<PathBuf>> {
     url.to_file_path().map(Some).map_err(|()| Error::Address(address.into(), "not an absolute path".into()))
 }
 
-fn runtime() -> Result<Runtime> {
+pub(crate) fn runtime() -> Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("lake-io")
@@ -87,7 +87,7 @@ fn runtime() -> Result<Runtime> {
 }
 
 /// The answer, or an error when none came in time: later requests may wait longer, for a store that is known to be there.
-async fn in_time<T>(answer: impl Future<Output = object_store::Result<T>>) -> object_store::Result<T> {
+pub(crate) async fn in_time<T>(answer: impl Future<Output = object_store::Result<T>>) -> object_store::Result<T> {
     tokio::time::timeout(FIRST_ANSWER, answer).await.unwrap_or_else(|_| {
         let late = format!("the store did not answer in {} s", FIRST_ANSWER.as_secs());
         Err(object_store::Error::Generic {

@@ -149,6 +149,11 @@ impl Trust {
         &self.keys
     }
 
+    /// Whether some key is compromised: then the store's own times of batches are needed.
+    pub fn has_compromised(&self) -> bool {
+        self.keys.iter().any(|key| matches!(key.revoked, Some(Revocation::Compromised { .. })))
+    }
+
     /// Whether the scope of some key, expired and revoked ones too, holds a canonical remote.
     pub fn covers(&self, repo: &str) -> bool {
         self.keys.iter().any(|key| key.covers(repo))

@@ -96,6 +96,7 @@ impl TestLake {
 pub(crate) fn options(trust: Option<&str>) -> Options {
     Options {
         trust: trust.map(|text| Trust::parse(text).expect("a trust file")),
+        ledger: None,
         allow: AllowList::empty(),
         fingerprint_key: b"the lake's id".to_vec(),
         now_ms: AT + 3_600_000,

@@ -64,6 +64,7 @@ pub(crate) fn everyone(catalog: &Catalog, facts: &[Option<Facts>], request: &Req
         *retracted |= taken_back.contains(branch.session_id.as_str());
     }
     let mut across = Across::new();
+    request.ledger.iter().for_each(|ledger| across.add_ledger(ledger));
     for (_, _, judgement) in read().filter(|(i, ..)| !out.retracted[*i]) {
         across.add(&judgement.claim);
     }

@@ -63,7 +63,7 @@ fn refuse(
     };
     let flags = &everyone.flags[branch];
     let flag = |(flag, step): &(VerdictFlag, &'static str)| (Reason::Flag(*flag), Some(*step));
-    if let Some(first) = flags.iter().find(|(flag, _)| !is_notice(*flag)) {
+    if let Some(first) = flags.iter().find(|(flag, _)| !flag.is_notice()) {
         return Some(flag(first));
     }
     let fits = match (set, judgement.outcome) {
@@ -89,9 +89,4 @@ fn refuse(
     };
     let rest = rest.or_else(|| banned(judgement).then_some(Reason::Secret));
     rest.map(|reason| (reason, None))
-}
-
-/// What is told and costs nothing: the record still verifies.
-fn is_notice(flag: VerdictFlag) -> bool {
-    matches!(flag, VerdictFlag::FinishedLate | VerdictFlag::VerdictMissing)
 }

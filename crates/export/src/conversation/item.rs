@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use lake_trace::json::{Str, Value, write_value};
 use lake_trace::{Event, Flag, LineRef, Mode, Verdict};
+use lake_verdict::Statement;
 
 use super::{Role, Text};
 
@@ -66,15 +67,21 @@ impl<'a> Item<'a> {
         };
         Some(Item { at, seq, what })
     }
+
+    /// A verdict that only the ledger has, where the oracle was asked.
+    pub(crate) fn listed(statement: &Statement, at: LineRef, seq: u64) -> Item<'a> {
+        Item { at, seq, what: graded(Some(statement.mode), Some(statement.verdict)) }
+    }
 }
 
 fn verdict(event: &Event<'_>) -> What<'static> {
     let record = event.verdict_record().unwrap_or_default();
-    let grade = record.mode() == Some(Mode::Grade);
-    What::Verdict {
-        missed: grade && record.verdict() != Some(Verdict::Pass),
-        failed: grade && record.verdict() == Some(Verdict::Fail),
-    }
+    graded(record.mode(), record.verdict())
+}
+
+fn graded(mode: Option<Mode>, verdict: Option<Verdict>) -> What<'static> {
+    let grade = mode == Some(Mode::Grade);
+    What::Verdict { missed: grade && verdict != Some(Verdict::Pass), failed: grade && verdict == Some(Verdict::Fail) }
 }
 
 fn is_fork(event: &Event<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Manifest, Signatures};
+use super::{Manifest, Signatures, TrustUsed};
 
 /// What the card says beyond the manifest.
 pub(crate) fn card(manifest: &Manifest) -> String {
@@ -70,10 +70,15 @@ fn limits(out: &mut String, manifest: &Manifest) {
         );
     }
     if manifest.sets.contains_key("preference") {
-        out.push_str(
-            "- TRL's DPO scores tool and user tokens of both sides as if the model had written them.\n\
-             - Negatives are unproven: a session that lost its last PASS looks like one, and no ledger was asked.\n",
-        );
+        out.push_str("- TRL's DPO scores tool and user tokens of both sides as if the model had written them.\n");
+        out.push_str(match (manifest.negatives, &manifest.signatures) {
+            ("proven", _) => "- Negatives are proven: the oracles' ledger lists each, and no PASS of theirs.\n",
+            (_, Signatures::Yes(TrustUsed { ledger_digest: Some(_), .. })) => {
+                "- Negatives are unproven: a session that lost its last PASS looks like one, and not all of them stand in the\n  \
+                 ledger that was asked.\n"
+            }
+            _ => "- Negatives are unproven: a session that lost its last PASS looks like one, and no ledger was asked.\n",
+        });
     }
     out.push_str(
         "- `tools` is what the calls in these rows show, or the file that was given: not what the harness told the model.\n\

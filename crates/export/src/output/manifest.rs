@@ -24,7 +24,8 @@ pub struct Manifest {
     pub allow_digest: Option<String>,
     /// Whose signatures counted.
     pub signatures: Signatures,
-    /// `unproven`: a session that lost its last PASS looks like a negative, and no ledger was asked.
+    /// `unproven`: a session that lost its last PASS looks like a negative, and no ledger was asked, or it does not list
+    /// them all. `proven`: an oracle's ledger lists each, and no PASS of theirs.
     pub negatives: &'static str,
     /// `not_enforced`: nothing but the rows says what is not to be trained.
     pub mask: &'static str,
@@ -117,6 +118,9 @@ pub enum Signatures {
 pub struct TrustUsed {
     /// Digest of the file.
     pub trust_digest: String,
+    /// Digest over the lines of the oracles' ledgers; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger_digest: Option<String>,
     /// Keys that prove rows, sorted.
     pub key_ids: Vec<String>,
 }

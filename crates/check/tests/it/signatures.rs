@@ -1,5 +1,6 @@
 //! Signatures: outcomes, and the flags beside them.
 
+use lake_testkit::attacks::{attack_trust, attacks, ledger_of, stripped};
 use lake_testkit::scenarios::{diff_of, flipped_session, graded, work};
 use lake_testkit::{OracleKey, Task, demo_sessions, demo_trust, trust_toml};
 use lake_trace::Verdict;
@@ -108,4 +109,61 @@ fn of_two_branches_that_use_a_run_the_later_one_is_told_also_when_it_comes_later
     assert_eq!(rows.len(), 2, "the first branch's row says the same still");
     assert_eq!((rows[0].branch, rows[0].findings.len()), (0, 0));
     assert_eq!((rows[1].branch, rows[1].findings[0].rule.as_str()), (1, "replayed_run"));
+}
+
+#[test]
+fn each_attack_has_its_flag_with_step_and_detail() {
+    let all = attacks();
+    let files = all.iter().flat_map(|attack| std::iter::once(&attack.bytes).chain(attack.others.iter().map(|o| &o.1)));
+    let lake = TestLake::of(files);
+    let options = options(Some(&attack_trust()));
+    lake.check(&options);
+    let rows = lake.signatures(&options);
+    for attack in &all {
+        let row = rows.iter().find(|row| row.session_id == attack.session_id).expect("a row");
+        match attack.expected_flag {
+            None => assert!(row.result == "flipped" && row.findings.is_empty(), "{}: {row:?}", attack.name),
+            Some(flag) => {
+                let finding = row.findings.iter().find(|finding| finding.rule == flag);
+                let finding = finding.unwrap_or_else(|| panic!("{}: {row:?}", attack.name));
+                assert!(!finding.field.is_empty(), "{}: {finding:?}", attack.name);
+            }
+        }
+        for (id, _) in &attack.others {
+            let row = rows.iter().find(|row| row.session_id == *id).expect("a row");
+            assert!(row.result == "flipped" && row.findings.is_empty(), "{id} beside {}: {row:?}", attack.name);
+        }
+    }
+}
+
+#[test]
+fn a_ledger_is_judged_by_and_a_session_is_looked_at_again_when_its_own_part_grows() {
+    let honest = flipped_session("s-whole", &task(), Some(&OracleKey::from_seed(1)));
+    for one in stripped() {
+        let lake = TestLake::of([&one.bytes, &honest]);
+        let trust = attack_trust();
+        let mut options = options(Some(&trust));
+        assert_eq!(lake.check(&options).looked_at_signatures, 2);
+        assert_eq!(lake.check(&options).already, 2);
+        let trust = options.trust.clone().expect("a trust file");
+        let ledger = |text: &str| Some(lake_verdict::Ledger::parse(text, &trust).expect("a ledger"));
+        options.ledger = ledger(&one.ledger);
+        assert_eq!(lake.check(&options).looked_at_signatures, 1, "{}", one.name);
+        assert_eq!(lake.check(&options).looked_at_signatures, 0, "{}", one.name);
+        let digest = lake_check::signatures_digest(&trust, options.ledger.as_ref(), &one.session_id);
+        let row = lake.rows("signatures", &digest).pop().expect("a row");
+        let missing = row.findings.iter().find(|finding| finding.rule == "verdict_missing").expect(one.name);
+        assert_eq!(missing.field, "ledger");
+        assert!(missing.detail.contains("stands in the ledger only"), "{}: {missing:?}", one.name);
+        assert_eq!(row.result == "flipped", one.flips, "{}", one.name);
+        // Verdicts of another session are added: of this one nothing is new.
+        let grown: String = [ledger_of(&[&honest]), one.ledger]
+            .concat()
+            .lines()
+            .enumerate()
+            .map(|(i, line)| format!("{{\"seq\":{i},{}\n", &line[line.find("\"envelope\"").expect("an envelope")..]))
+            .collect();
+        options.ledger = ledger(&grown);
+        assert_eq!(lake.check(&options).looked_at_signatures, 1, "{}: the other session alone", one.name);
+    }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Lake {
     pub(crate) catalog: Catalog,
     pub(crate) bytes: HashMap<(String, u32), Vec<u8>>,
     pub(crate) gone: Option<String>,
+    /// When the store took all of it, whatever the batches say.
+    pub(crate) taken_at: Option<i64>,
 }
 
 impl Source for Lake {
@@ -29,6 +31,10 @@ impl Source for Lake {
             return Err(lake_store::Error::Purged(branch.session_id.clone()));
         }
         Ok(Hashed::new(self.bytes[&(branch.session_id.clone(), branch.branch)].clone()))
+    }
+
+    fn committed_at(&self, segment: &Segment) -> lake_store::Result<Option<i64>> {
+        Ok(Some(self.taken_at.unwrap_or(segment.at)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What an export writes, seen from outside.
 
+mod cheats;
 mod choosing;
 mod lake;
 mod masks;

@@ -5,11 +5,13 @@ mod identity;
 mod scalar;
 mod setting;
 mod signatures;
+mod stripped;
 mod trace;
 
 use crate::trust_toml;
 
 pub use setting::{Attack, HonestKeys};
+pub use stripped::{Stripped, ledger_of, stripped};
 
 /// All of them. Every file is of its own session; `others` are honest sessions that none of this may cost anything.
 pub fn attacks() -> Vec<Attack> {
@@ -45,7 +47,7 @@ mod tests {
     use lake_verdict::{Trust, VerdictFlag};
 
     use super::*;
-    use crate::judge_file;
+    use crate::{judge_file, judge_file_with};
 
     #[test]
     fn each_attack_is_caught_by_the_flag_that_it_names() {
@@ -64,6 +66,19 @@ mod tests {
             }
         }
         assert!(names.len() > 45, "{} attacks", names.len());
+    }
+
+    #[test]
+    fn what_was_stripped_is_seen_with_the_ledger_alone() {
+        let trust = Trust::parse(&attack_trust()).expect("a trust file");
+        for one in stripped() {
+            let alone = judge_file(&one.bytes, Some(&trust), true);
+            assert!(alone.pass.is_none() && !alone.has(VerdictFlag::VerdictMissing), "{}", one.name);
+            let ledger = lake_verdict::Ledger::parse(&one.ledger, &trust).expect("a ledger");
+            let judged = judge_file_with(&one.bytes, Some(&trust), true, Some(&ledger));
+            assert!(judged.has(VerdictFlag::VerdictMissing), "{}: {:?}", one.name, judged.flags);
+            assert_eq!((judged.pass.is_some(), judged.negative), (one.flips, None), "{}", one.name);
+        }
     }
 
     #[test]

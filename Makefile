@@ -6,9 +6,10 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 DEMO := $(TARGET)/demo
 BENCH_ARGS ?=
+FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fixtures fmt lint doc deny build skips
+.PHONY: help demo test bench fuzz fixtures fmt lint doc deny build skips
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-9s %s\n' "$$name" "$$says"; done
@@ -38,6 +39,9 @@ $(VENV)/duckdb: .ci/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet "$$(grep '^duckdb==' .ci/requirements.txt)"
 	@touch $@
+
+fuzz: ## throw odd envelopes, statements, trust files and ledgers at their readers; FUZZ_SECONDS=600
+	TRACE_LAKE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test --workspace --test it -- --ignored --nocapture fuzz::for_a_while
 
 fixtures: build ## write the fixtures anew; the same bytes each time
 	$(TARGET)/debug/fixtures fixtures

@@ -13,7 +13,7 @@ const ENGINES: &str = include_str!("python/engines.py");
 const LOADS: &str = include_str!("python/loads.py");
 
 /// Runs a script in the kit's home, without a network to fall back on, and reads the JSON that it prints.
-fn python(kit: &Kit, python: &str, script: &str, args: &[&str]) -> Value {
+pub(crate) fn python(kit: &Kit, python: &str, script: &str, args: &[&str]) -> Value {
     let mut command = Command::new(python);
     kit.dress(&mut command);
     command.env("HF_HOME", kit.path("hf")).env("HF_HUB_OFFLINE", "1").env("HF_DATASETS_OFFLINE", "1");

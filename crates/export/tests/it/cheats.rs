@@ -125,12 +125,33 @@ fn hostile(flip: &[u8], retried: &[u8], negative: &[u8]) -> Vec<(&'static str, V
         ("starts of them", vec![cut(flip, 5), cut(retried, 9), cut(retried, 14)]),
         ("copies without the PASS", vec![without(flip, "\"PASS\""), without(retried, "\"PASS\"")]),
         ("copies without verdicts", vec![without(flip, "oracle_verdict"), without(retried, "oracle_verdict")]),
-        ("copies that go on", vec![with_more(flip, |s| { s.message("assistant", "never graded"); }, "flip")]),
+        (
+            "copies that go on",
+            vec![with_more(
+                flip,
+                |s| {
+                    s.message("assistant", "never graded");
+                },
+                "flip",
+            )],
+        ),
         (
             "copies that take themselves back",
             vec![
-                with_more(flip, |s| { s.correct("flip", "retract", "no"); }, "flip"),
-                with_more(retried, |s| { s.correct("retried", "retract", "no"); }, "retried"),
+                with_more(
+                    flip,
+                    |s| {
+                        s.correct("flip", "retract", "no");
+                    },
+                    "flip",
+                ),
+                with_more(
+                    retried,
+                    |s| {
+                        s.correct("retried", "retract", "no");
+                    },
+                    "retried",
+                ),
             ],
         ),
         ("retractions by another", vec![retraction]),
@@ -144,11 +165,20 @@ fn hostile(flip: &[u8], retried: &[u8], negative: &[u8]) -> Vec<(&'static str, V
         ("an unsigned FAIL", vec![unsigned_fail]),
         (
             "rejects and nonsense",
-            vec![with_more(b"{broken\n", |s| { s.start(); }, "flip"), {
-                let mut session = SessionBuilder::new("retried", &task());
-                session.event("session_start", Object::new().text("task_id", "easier")).raw("\n\n[]\n");
-                session.build()
-            }],
+            vec![
+                with_more(
+                    b"{broken\n",
+                    |s| {
+                        s.start();
+                    },
+                    "flip",
+                ),
+                {
+                    let mut session = SessionBuilder::new("retried", &task());
+                    session.event("session_start", Object::new().text("task_id", "easier")).raw("\n\n[]\n");
+                    session.build()
+                },
+            ],
         ),
     ]
 }

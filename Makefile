@@ -32,6 +32,7 @@ skips:
 
 bench: $(VENV)/duckdb ## measure the release binary beside its peers; BENCH_ARGS="--mb 100 --rounds 1" is quick
 	$(CARGO) build --workspace --bins --release
+	$(TARGET)/release/lake-benches --verdicts 100000
 	$(TARGET)/release/lake-benches --binary $(TARGET)/release/trace-lake --python $(VENV)/bin/python $(BENCH_ARGS)
 
 # The one version of duckdb that the requirements of .ci name.

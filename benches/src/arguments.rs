@@ -5,6 +5,7 @@ use std::path::{PathBuf, absolute};
 
 pub(crate) const USAGE: &str = "usage: lake-benches [--binary FILE] [--mb N] [--seed N] [--rounds N] [--sizes N,N,…] \
      [--python FILE] [--peers DIR] [--work DIR]
+       lake-benches --verdicts N [--rounds N]
 
   --binary  the trace-lake to run; default target/release/trace-lake
   --mb      how much is made, in 10^6 bytes; default 500
@@ -12,6 +13,7 @@ pub(crate) const USAGE: &str = "usage: lake-benches [--binary FILE] [--mb N] [--
   --sizes   instead: peak memory at each of these sizes, in 10^6 bytes
   --python  a Python with duckdb; without it no peer is run
   --peers   folder with peer_duckdb.py and peer_export.py; default benches/peers
+  --verdicts  instead: how fast that many verdicts are verified, beside bare ed25519-dalek
   --work    folder for what is made; default in the system's temporary folder";
 
 /// What the bench is asked to do.
@@ -24,6 +26,8 @@ pub(crate) struct Arguments {
     pub(crate) python: Option<PathBuf>,
     pub(crate) peers: PathBuf,
     pub(crate) work: PathBuf,
+    /// How many verdicts to verify, in place of all else.
+    pub(crate) verdicts: Option<usize>,
 }
 
 impl Arguments {
@@ -42,6 +46,7 @@ impl Arguments {
             python: None,
             peers: here.join("peers"),
             work: std::env::temp_dir(),
+            verdicts: None,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
@@ -53,9 +58,13 @@ impl Arguments {
                 "--sizes" => arguments.sizes = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
                 "--python" => arguments.python = Some(value()?.into()),
                 "--peers" => arguments.peers = value()?.into(),
+                "--verdicts" => arguments.verdicts = Some(value()?.parse::<usize>()?.max(1)),
                 "--work" => arguments.work = value()?.into(),
                 _ => return Err(USAGE.into()),
             }
+        }
+        if arguments.verdicts.is_some() {
+            return Ok(arguments);
         }
         if !arguments.binary.is_file() {
             return Err(format!("no binary at {}: build it with --release first", arguments.binary.display()).into());

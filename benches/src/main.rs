@@ -2,10 +2,13 @@
 //!
 //! The release binary is run as a child, as cron would run it: sync into a new lake, check, then both training sets with
 //! signatures required. A command and its peer take turns, so that a busy machine is busy for both.
+//!
+//! `--verdicts` measures in this process how fast verdicts are verified.
 
 mod arguments;
 mod child;
 mod job;
+mod verdicts;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -33,6 +36,9 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
+    if let Some(count) = arguments.verdicts {
+        return verdicts::run(count, arguments.rounds);
+    }
     let work = Work::new(&arguments.work)?;
     if arguments.sizes.is_empty() { compare(&arguments, &work) } else { sizes(&arguments, &work) }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use lake_trace::{Fold, LineRef, lines};
+use lake_trace::{Fold, Hashed, LineRef, lines};
 use lake_verdict::{Envelope, Ledger, Statement, Trust, Whole, examine, judge_whole, payload_digest};
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn in_trace(
     if let Some(text) = envelope.filter(|text| !examine(text, trust, at).stands()) {
         return alone(context, trust, text, at);
     }
-    let bytes = std::fs::read(path).with_context(|| format!("reading the trace {}", path.display()))?;
+    let mut bytes = std::fs::read(path).with_context(|| format!("reading the trace {}", path.display()))?;
     let mut fold = Fold::new(None);
     let mut end = 0;
     for (number, line) in (1..).zip(lines(&bytes)) {
@@ -110,6 +110,9 @@ fn in_trace(
         fold.line(line.bytes, at, &mut String::new());
         end = line.end;
     }
+    // What follows the last newline is no line yet.
+    bytes.truncate(end);
+    let bytes = Hashed::new(bytes);
     // An envelope that the trace does not hold may still be bound to it: it came too late for the trace.
     let line = envelope.map(|text| format!("{{\"seq\":1,\"envelope\":{}}}", text.replace(['\n', '\r'], " ")));
     let ledger = line.map(|line| Ledger::parse(&line, trust)).transpose()?;
@@ -118,7 +121,7 @@ fn in_trace(
         session_id: fold.session_id().unwrap_or_default(),
         branch: 0,
         fold: &fold,
-        bytes: &bytes[..end],
+        bytes: &bytes,
         committed_at: &|_| at,
         ledger: ledger.as_ref(),
     };

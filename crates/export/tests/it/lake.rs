@@ -100,7 +100,7 @@ impl Lake {
             ..Branch::default()
         });
         self.catalog.branches.sort_by(|a, b| (&a.session_id, a.branch).cmp(&(&b.session_id, b.branch)));
-        self.bytes.insert((session_id, branch), bytes.into());
+        self.bytes.insert((session_id, branch), bytes);
     }
 }
 

@@ -3,3 +3,4 @@
 mod demo;
 mod fixtures;
 mod schemas;
+mod table;

@@ -77,9 +77,19 @@ fn high_water(status: &str) -> Option<u64> {
 
 /// CPU seconds of all children that have ended.
 fn children_cpu() -> Result<f64, Box<dyn Error>> {
+    cpu(16)
+}
+
+/// CPU seconds of this process, all threads.
+pub(crate) fn own_cpu() -> Result<f64, Box<dyn Error>> {
+    cpu(14)
+}
+
+/// Two fields of `/proc/self/stat`, the first from 1: utime and stime are 14 and 15, cutime and cstime 16 and 17.
+fn cpu(field: usize) -> Result<f64, Box<dyn Error>> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The second field is the program's name in brackets and may hold anything; cutime and cstime are 16 and 17.
+    // The second field is the program's name in brackets and may hold anything.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-    let ticks = after.split_whitespace().skip(13).take(2).map(str::parse::<f64>);
+    let ticks = after.split_whitespace().skip(field - 3).take(2).map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
 }

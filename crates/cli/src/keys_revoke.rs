@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context as _;
+use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
-use lake_verdict::Trust;
+use lake_verdict::{Revocation, Trust};
 use serde_json::json;
 use toml_edit::{Datetime, DocumentMut, Item, Table, Value};
 
@@ -65,6 +66,12 @@ pub(crate) fn run(context: &Context, args: &RevokeArgs) -> anyhow::Result<Exit> 
     };
     // Whole seconds: what is written is what a person reads.
     let at = args.at.unwrap_or(context.env.now_ms.div_euclid(1000) * 1000);
+    if let Some(why) = weaker(key.revoked, at_ms(at), args.compromised_since.map(at_ms)) {
+        return Err(failed(
+            format!("{} {why}: that would make more of its verdicts count", key.id),
+            "take an earlier time; who wants to trust it again edits the trust file by hand",
+        ));
+    }
     let text = read(&path, "trust file")?;
     let changed = revoked(&text, &key.id, at, reason, args.compromised_since)
         .with_context(|| format!("revoking {} in {}", key.id, path.display()))?;
@@ -94,6 +101,26 @@ pub(crate) fn run(context: &Context, args: &RevokeArgs) -> anyhow::Result<Exit> 
         None => note("note: no lake is named (--lake): what the key touched is not listed"),
     }
     Ok(Exit::Done)
+}
+
+/// Why a revocation would undo part of the one that stands.
+fn weaker(stands: Option<Revocation>, at: DateTime<Utc>, since: Option<DateTime<Utc>>) -> Option<String> {
+    match (stands, since) {
+        (Some(Revocation::Compromised { since: stands, .. }), None) => {
+            Some(format!("is compromised since {} already, and not only superseded", when(stands)))
+        }
+        (Some(Revocation::Compromised { since: stands, .. }), Some(since)) if since > stands => {
+            Some(format!("is compromised since {} already", when(stands)))
+        }
+        (Some(Revocation::Superseded { revoked_at }), None) if at > revoked_at => {
+            Some(format!("is superseded since {} already", when(revoked_at)))
+        }
+        // Of a compromised key the time in a verdict says nothing: what was superseded would count again.
+        (Some(Revocation::Superseded { revoked_at }), Some(since)) if since > revoked_at => {
+            Some(format!("is superseded since {} already, before --compromised-since", when(revoked_at)))
+        }
+        _ => None,
+    }
 }
 
 fn listed(context: &Context, key: &lake_verdict::TrustedKey) -> anyhow::Result<KeyUse> {
@@ -203,6 +230,26 @@ mod tests {
         assert_eq!(worse.matches("revoked_at").count(), 1);
         assert_eq!(revoked(&worse, "sha256:a", AT, "superseded", None).expect("changed"), out);
         assert!(revoked(text, "sha256:c", AT, "superseded", None).is_err());
+    }
+
+    #[test]
+    fn a_revocation_is_never_made_weaker() {
+        let [early, late] = [AT, AT + 1000].map(at_ms);
+        let stolen = Some(Revocation::Compromised { revoked_at: late, since: early });
+        let replaced = Some(Revocation::Superseded { revoked_at: early });
+        for (stands, at, since, refused) in [
+            (None, late, None, false),
+            (None, late, Some(early), false),
+            (stolen, early, None, true),
+            (stolen, late, Some(late), true),
+            (stolen, late, Some(early), false),
+            (replaced, late, None, true),
+            (replaced, early, None, false),
+            (replaced, late, Some(late), true),
+            (replaced, late, Some(early), false),
+        ] {
+            assert_eq!(weaker(stands, at, since).is_some(), refused, "{stands:?} {at} {since:?}");
+        }
     }
 
     #[test]

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use lake_export::{
     Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
     TrainAfterFail,
 };
-use lake_store::{Branch, Catalog, ExportRow, Lake, Segment, catalog, log, read_checks};
+use lake_store::{Branch, Catalog, CommitTimes, ExportRow, Lake, Segment, catalog, read_checks};
 use serde_json::json;
 
 use crate::cmd_check::listed;
@@ -190,7 +189,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     let report = lake_export::export(
         &catalog,
         &scans,
-        &Stored { lake: &lake, times: Mutex::default() },
+        &Stored { lake: &lake, times: CommitTimes::new(&lake, true) },
         &request,
         &show,
         context.signals.stop(),
@@ -322,8 +321,7 @@ fn scans(lake: &Lake, catalog: &Catalog, digest: &str) -> anyhow::Result<Scans> 
 /// Branches as the lake holds them.
 struct Stored<'l> {
     lake: &'l Lake,
-    /// The store's own times of batches, as far as they were asked for.
-    times: Mutex<HashMap<u64, Option<i64>>>,
+    times: CommitTimes,
 }
 
 impl Source for Stored<'_> {
@@ -332,16 +330,7 @@ impl Source for Stored<'_> {
     }
 
     fn committed_at(&self, segment: &Segment) -> lake_store::Result<Option<i64>> {
-        if self.lake.is_folder() {
-            return Ok(Some(segment.at));
-        }
-        let known = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(&segment.k).copied();
-        if let Some(time) = known {
-            return Ok(time);
-        }
-        let time = log::committed_at(self.lake, segment.k)?;
-        self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(segment.k, time);
-        Ok(time)
+        self.times.of_segment(segment)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lake_trace::{LineRef, VerdictRecord};
 
-use crate::{Branch, Lake, Result, log};
+use crate::{Branch, Lake, Result, Segment, log};
 
 /// Commit times of batches, each asked for once. A record's own `at` may be written by the thief, so on a bucket it is
 /// the store's last-modified that counts.
@@ -37,19 +37,28 @@ impl CommitTimes {
         let mut out = HashMap::new();
         for (at, _) in verdicts {
             let mut segments = branch.segments.iter();
-            let Some(k) = segments.find(|s| (s.offset..s.end).contains(&at.offset)).map(|s| s.k) else { continue };
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&k).copied();
-            let time = match known {
-                Some(time) => time,
-                None => {
-                    let time = log::committed_at(&self.lake, k)?;
-                    self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(k, time);
-                    time
-                }
-            };
-            out.insert(at.offset, time);
+            if let Some(segment) = segments.find(|s| (s.offset..s.end).contains(&at.offset)) {
+                out.insert(at.offset, self.of_segment(segment)?);
+            }
         }
         Ok(Committed(Some(out)))
+    }
+
+    /// When the batch of a segment was committed, milliseconds since 1970 UTC.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn of_segment(&self, segment: &Segment) -> Result<Option<i64>> {
+        if !self.protected {
+            return Ok(Some(segment.at));
+        }
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&segment.k).copied();
+        if let Some(time) = known {
+            return Ok(time);
+        }
+        let time = log::committed_at(&self.lake, segment.k)?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(segment.k, time);
+        Ok(time)
     }
 }
 

@@ -72,13 +72,24 @@ pub(crate) struct Due<'c> {
     task: (Option<&'c str>, Option<&'c str>),
 }
 
-/// The branches that lack a row, and how many lack none. `signatures`: None, nothing is judged.
+/// What is to be looked at, and what the rows say of the rest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Behind<'c> {
+    pub(crate) due: Vec<Due<'c>>,
+    /// Branches that lack no row.
+    pub(crate) already: u64,
+    /// Branches that are not looked at for secrets again, and in which some were found.
+    pub(crate) with_secrets: u64,
+    /// Branches that are not judged again, and have a flag.
+    pub(crate) flagged: u64,
+}
+
+/// The branches that lack a row. `signatures`: None, nothing is judged.
 ///
 /// With a branch that is judged come the other branches of its session: which of them used a run first depends on all.
 /// A branch whose findings are all let pass is looked at again, since the list's entries expire.
-pub(crate) fn behind<'c>(catalog: &'c Catalog, secrets: &Rows, signatures: Option<&Rows>) -> (Vec<Due<'c>>, u64) {
-    let mut due = Vec::new();
-    let mut already = 0;
+pub(crate) fn behind<'c>(catalog: &'c Catalog, secrets: &Rows, signatures: Option<&Rows>) -> Behind<'c> {
+    let mut out = Behind::default();
     let key = |b: &Branch| (b.session_id.clone(), b.branch, b.end());
     for session in catalog.branches.chunk_by(|a, b| a.session_id == b.session_id) {
         let order = session.iter().filter_map(|b| b.segments.first()).map(|s| s.k).min().unwrap_or(0);
@@ -90,21 +101,28 @@ pub(crate) fn behind<'c>(catalog: &'c Catalog, secrets: &Rows, signatures: Optio
             let secrets = match secrets.get(&key(branch)) {
                 None => Look::New,
                 Some(known) if known.result == "allowed" => Look::Again(known.clone()),
-                Some(_) => Look::No,
+                Some(known) => {
+                    out.with_secrets += u64::from(known.result == "found");
+                    Look::No
+                }
             };
             let signatures = match judged.as_ref().map(|known| known[i]) {
                 Some(None) => Look::New,
                 Some(Some(known)) if all => Look::Again(known.clone()),
-                _ => Look::No,
+                Some(Some(known)) => {
+                    out.flagged += u64::from(!known.rules.is_empty());
+                    Look::No
+                }
+                None => Look::No,
             };
             if secrets.is_due() || signatures.is_due() {
-                due.push(Due { branch, order, secrets, signatures, task });
+                out.due.push(Due { branch, order, secrets, signatures, task });
             } else {
-                already += 1;
+                out.already += 1;
             }
         }
     }
-    (due, already)
+    out
 }
 
 /// Cuts what is due into parts that are looked at and written one after the other. Sessions of one task stay together:

@@ -3,7 +3,8 @@
 //! [`check`] is the one way in. It reads each branch that lacks a row for the rules or the trust file in force, once, and
 //! whole: a secret at its end can make a secret of a word at its start, and a verdict can change what an earlier one is
 //! worth. A row is about bytes, rules and trust file that do not change, so no row is ever taken back: other rules, another
-//! trust file or more bytes make another row.
+//! trust file or more bytes make another row. A run that finds a row for everything, but under rules or a trust file that
+//! were not the newest, leaves one mark, so that a view that is told neither goes by this run.
 //!
 //! Retractions are not looked at here: views join them, since they may come at any time. What an export lets through it
 //! judges itself.

@@ -27,19 +27,23 @@ pub struct Report {
     pub with_secrets: u64,
     /// Of those looked at for secrets: those in which all that was found is on the allow list.
     pub allowed: u64,
+    /// Of those that had their row already: those in which something was found.
+    pub with_secrets_before: u64,
     /// Findings by rule.
     pub findings_by_rule: BTreeMap<String, u64>,
     /// Branches that were judged, by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// Branches that were judged, by flag; one with several flags counts under each.
     pub flags: BTreeMap<String, u64>,
+    /// Of those that had their row already: those with a flag.
+    pub flagged_before: u64,
     /// What a person should know: purged and damaged sessions, which get no row.
     pub notes: Vec<String>,
     /// Sessions that could not be looked at; each has a note.
     pub unread: u64,
     /// The first 100 findings of secrets.
     pub secrets: Vec<SessionFinding>,
-    /// Rows of `checks` that were written.
+    /// Rows of `checks` that were written, but for a mark that says no more than that this run was the newest.
     pub rows: u64,
 }
 

@@ -1,8 +1,9 @@
 //! Writes rows of `checks`, many in a commit.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use lake_store::{CheckRow, Lake, append_checks};
+use lake_store::{CheckRow, Checks, Lake};
 
 use crate::{Error, Result};
 
@@ -16,16 +17,19 @@ pub(crate) struct Writer<'l> {
     pending: Mutex<Pending>,
 }
 
-#[derive(Default)]
 struct Pending {
+    checks: Checks,
     rows: Vec<CheckRow>,
     bytes: usize,
     written: u64,
+    /// Of what was written.
+    kinds: BTreeSet<String>,
 }
 
 impl<'l> Writer<'l> {
-    pub(crate) fn new(lake: &'l Lake, dry_run: bool) -> Writer<'l> {
-        Writer { lake, dry_run, pending: Mutex::default() }
+    pub(crate) fn new(lake: &'l Lake, checks: Checks, dry_run: bool) -> Writer<'l> {
+        let pending = Pending { checks, rows: Vec::new(), bytes: 0, written: 0, kinds: BTreeSet::new() };
+        Writer { lake, dry_run, pending: Mutex::new(pending) }
     }
 
     pub(crate) fn add(&self, row: CheckRow) -> Result<()> {
@@ -34,6 +38,9 @@ impl<'l> Writer<'l> {
         }
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.bytes += size(&row);
+        if !pending.kinds.contains(&row.kind) {
+            pending.kinds.insert(row.kind.clone());
+        }
         pending.rows.push(row);
         // The others wait: memory is bounded by it.
         if pending.bytes > MOST { self.write(&mut pending) } else { Ok(()) }
@@ -44,7 +51,12 @@ impl<'l> Writer<'l> {
         self.write(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Rows that were written so far.
+    /// Whether rows of this kind were given to it, to be written.
+    pub(crate) fn wrote(&self, kind: &str) -> bool {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).kinds.contains(kind)
+    }
+
+    /// Rows that were written so far, without those that another run wrote meanwhile.
     pub(crate) fn written(&self) -> u64 {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).written
     }
@@ -53,8 +65,9 @@ impl<'l> Writer<'l> {
         let mut rows = std::mem::take(&mut pending.rows);
         pending.bytes = 0;
         rows.sort_by(|a, b| (&a.session_id, a.branch, &a.kind).cmp(&(&b.session_id, b.branch, &b.kind)));
-        append_checks(self.lake, &rows).map_err(Error::store("writing checks"))?;
-        pending.written += rows.len() as u64;
+        if !rows.is_empty() {
+            pending.written += pending.checks.append(self.lake, rows).map_err(Error::store("writing checks"))?;
+        }
         Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lake_store::{CheckRow, Finding, Lake, catalog, derive, log, read_checks, read_checks_by};
+use lake_store::{CheckRow, Checks, Finding, KindRows, Lake, catalog, derive, log};
 use lake_verdict::{Across, Trust};
 use rayon::prelude::*;
 
-use crate::behind::{Due, Known, Look, behind, parts, rows};
+use crate::behind::{Behind, Due, Known, Look, behind, parts, rows};
 use crate::judge::{Verdicts, brought};
 use crate::look::{Looker, Seen};
 use crate::report::LISTED;
@@ -47,21 +47,26 @@ pub fn check(lake: &Lake, options: &Options, progress: &dyn Progress, stop: &Ato
     }
     let digest = secrets_digest(&options.allow);
     let reading = || Error::store("reading checks");
-    let secrets = read_checks(lake, SECRETS, &digest).map(rows).map_err(reading())?;
+    let checks = Checks::open(lake).map_err(reading())?;
+    let same = |of_row: &str| of_row == digest;
+    let mut secrets = checks.read(lake, SECRETS, same, |_, of_row| same(of_row)).map_err(reading())?;
     let judged = |trust: &Trust| {
-        let ledger = options.ledger.as_ref();
+        // With a ledger a session's row says so behind the digest of the trust file.
+        let ours = |digest: &str| digest.starts_with(trust.digest());
         let wanted = |session_id: &str, digest: &str| {
-            digest.starts_with(trust.digest()) && digest == signatures_digest(trust, ledger, session_id)
+            ours(digest) && digest == signatures_digest(trust, options.ledger.as_ref(), session_id)
         };
-        read_checks_by(lake, SIGNATURES, wanted).map(rows).map_err(reading())
+        checks.read(lake, SIGNATURES, ours, wanted).map_err(reading())
     };
-    let signatures = options.trust.as_ref().map(judged).transpose()?;
-    let (due, already) = behind(&catalog, &secrets, signatures.as_ref());
-    drop((secrets, signatures));
-    report.already = already;
+    let mut signatures = options.trust.as_ref().map(judged).transpose()?;
+    let take = |said: &mut KindRows| rows(std::mem::take(&mut said.rows));
+    let known = (take(&mut secrets), signatures.as_mut().map(take));
+    let Behind { due, already, with_secrets, flagged } = behind(&catalog, &known.0, known.1.as_ref());
+    drop(known);
+    (report.already, report.with_secrets_before, report.flagged_before) = (already, with_secrets, flagged);
     progress.more(due.iter().map(|due| due.branch.end()).sum());
 
-    let writer = Writer::new(lake, options.dry_run);
+    let writer = Writer::new(lake, checks, options.dry_run);
     let run = Run { options, digest: &digest, looker: Looker::new(lake, options), writer: &writer, progress, stop };
     for part in parts(due) {
         // What was finished before a fault or a stop is kept; the fault is what is reported.
@@ -69,7 +74,19 @@ pub fn check(lake: &Lake, options: &Options, progress: &dyn Progress, stop: &Ato
         let flushed = writer.flush();
         done.and(flushed)?;
     }
+    // Views go by the newest run where they are not told what to go by: one that had nothing to write says so too.
+    for (kind, digest, said) in [
+        (SECRETS, Some(digest.as_str()), Some(&secrets)),
+        (SIGNATURES, options.trust.as_ref().map(|trust| trust.digest()), signatures.as_ref()),
+    ] {
+        let (Some(digest), Some(said)) = (digest, said) else { continue };
+        let wrote = writer.wrote(kind).then_some(options.now_ms);
+        if let Some(at) = said.mark_at(wrote, options.now_ms) {
+            writer.add(CheckRow::mark(kind, digest, at))?;
+        }
+    }
     report.rows = writer.written();
+    writer.flush()?;
     Ok(report)
 }
 

@@ -21,7 +21,7 @@ const SAID: usize = 20;
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Exit with 4 when anything was found or flagged
+    /// Exit with 4 when anything in the lake was found or flagged, in this run or before
     #[arg(long)]
     strict: bool,
     /// Look at everything, write nothing
@@ -49,7 +49,8 @@ pub(crate) fn run(context: &Context, args: &CheckArgs) -> anyhow::Result<Exit> {
     let report = lake_check::check(&lake, &options, &progress, context.signals.stop())?;
     let seconds = progress.seconds();
     drop(progress);
-    let flagged = report.with_secrets > 0 || !report.flags.is_empty();
+    let found = report.with_secrets > 0 || !report.flags.is_empty();
+    let flagged = found || report.with_secrets_before > 0 || report.flagged_before > 0;
     let exit = match (report.unread > 0, args.strict && flagged) {
         (true, _) => Exit::Partly,
         (false, true) => Exit::Strict,
@@ -86,6 +87,10 @@ fn say(report: &Report, seconds: f64, judged: bool, dry_run: bool) -> anyhow::Re
         out::line(listed("  by flag: ", &report.flags))?;
     } else {
         out::line("signatures: not judged, no trust file is named (--trust)")?;
+    }
+    if report.with_secrets_before > 0 || report.flagged_before > 0 {
+        let flags = if judged { format!(", flags in {}", report.flagged_before) } else { String::new() };
+        out::line(format!("found before: secrets in {}{flags}", count(report.with_secrets_before, "session")))?;
     }
     for found in report.secrets.iter().take(SAID) {
         let (finding, branch) = (&found.finding, found.branch);

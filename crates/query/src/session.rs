@@ -45,9 +45,9 @@ pub struct Sources {
 pub struct Options {
     /// The lake's version to read; None reads the newest that the tables hold.
     pub at: Option<u64>,
-    /// Digest of the secret rules in force; None takes each end's newest check.
+    /// Digest of the secret rules in force; None takes that of the newest check.
     pub rules_digest: Option<String>,
-    /// Digest of the trust file in force; None takes each end's newest check.
+    /// Digest of the trust file in force; None takes that of the newest check.
     pub trust_digest: Option<String>,
     /// Sources that may retract others' sessions.
     pub corrections_from: Vec<String>,

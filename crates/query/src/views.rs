@@ -15,8 +15,9 @@ use lake_store::schema;
 use crate::{Error, Options, Result, Sources};
 
 /// Name, SQL, and whether users see it; each stands only on those before it.
-const VIEWS: [(&str, &str, bool); 11] = [
+const VIEWS: [(&str, &str, bool); 12] = [
     ("weighed_checks", include_str!("views/weighed_checks.sql"), false),
+    ("newest_run", include_str!("views/newest_run.sql"), false),
     ("standing", include_str!("views/standing.sql"), false),
     ("branches", include_str!("views/branches.sql"), false),
     ("messages", include_str!("views/messages.sql"), true),
@@ -48,7 +49,7 @@ pub(crate) fn register(context: &SessionContext, sources: Sources, options: &Opt
     }
     for (name, sql, _) in &VIEWS {
         let sql = sql.replace("{in_force}", &in_force(options)).replace("{listed}", &listed(options));
-        let sql = sql.replace("{informed}", &informed(options));
+        let sql = sql.replace("{ledger}", LEDGER);
         view(context, name, name, &sql)?;
     }
     // What was planned keeps the providers; the names are gone.
@@ -104,11 +105,6 @@ fn in_force(options: &Options) -> String {
 
 /// What stands between the digests of a trust file and of what a ledger lists of a session.
 const LEDGER: &str = "+ledger:";
-
-/// Which of two checks under one trust file knew more: one that had the ledger, whenever it was.
-fn informed(options: &Options) -> String {
-    options.trust_digest.as_ref().map_or("false".to_owned(), |_| format!("digest like '%{LEDGER}%'"))
-}
 
 /// Whether a source may retract others' sessions.
 fn listed(options: &Options) -> String {

@@ -25,7 +25,7 @@ pub struct Finding {
     pub detail: String,
 }
 
-/// One row of `checks`: whole in one commit.
+/// One row of `checks`: whole in one commit. See [`CheckRow::mark`] for the one that is about no session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckRow {
     /// The session.
@@ -44,6 +44,28 @@ pub struct CheckRow {
     pub at: i64,
     /// What was found.
     pub findings: Vec<Finding>,
+}
+
+impl CheckRow {
+    /// The mark of a run that had no row to write: rows say under which digest the newest check was run, and where
+    /// everything had its row already, this one does. It has no session, and ends at 0, where no branch does.
+    pub fn mark(kind: &str, digest: &str, at: i64) -> CheckRow {
+        CheckRow {
+            session_id: String::new(),
+            branch: 0,
+            end: 0,
+            kind: kind.to_owned(),
+            digest: digest.to_owned(),
+            result: "run".to_owned(),
+            at,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Whether it is a mark.
+    pub fn is_mark(&self) -> bool {
+        self.end == 0
+    }
 }
 
 /// One row of `exports`: a row of a training set.

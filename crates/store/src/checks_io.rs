@@ -9,12 +9,12 @@ use deltalake::DeltaTable;
 use deltalake::kernel::Action;
 use std::sync::Arc;
 
-use crate::parquet_file::{self, ParquetFile};
+use crate::parquet_file::{self, Encoded, ParquetFile};
 use crate::rows::{int, times, words};
 use crate::tables::for_each_file;
 use crate::{CheckRow, Error, ExportRow, Finding, Lake, Result, delta, schema};
 
-const CHECKS: &str = "checks";
+pub(crate) const CHECKS: &str = "checks";
 const EXPORTS: &str = "exports";
 
 /// The table of checks; None before the first one.
@@ -33,13 +33,17 @@ pub fn exports_table(lake: &Lake) -> Result<Option<DeltaTable>> {
     lake.wait(delta::open(lake, EXPORTS))
 }
 
-fn append(lake: &Lake, folder: &str, schema: &SchemaRef, batch: &RecordBatch) -> Result<()> {
+fn encode(schema: &SchemaRef, batch: &RecordBatch) -> Result<Option<Encoded>> {
     if batch.num_rows() == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let mut file = ParquetFile::new(Arc::clone(schema), 1);
     file.write(batch)?;
-    let Some(encoded) = file.finish()? else { return Ok(()) };
+    file.finish()
+}
+
+fn append(lake: &Lake, folder: &str, schema: &SchemaRef, batch: &RecordBatch) -> Result<()> {
+    let Some(encoded) = encode(schema, batch)? else { return Ok(()) };
     let mut table = lake.wait(delta::open_or_create(lake, folder, schema, &[]))?;
     let add = parquet_file::put(lake, folder, None, encoded, true)?;
     lake.sync_all()?;
@@ -47,11 +51,8 @@ fn append(lake: &Lake, folder: &str, schema: &SchemaRef, batch: &RecordBatch) ->
     lake.sync_all()
 }
 
-/// Appends rows of `checks`, all in one commit.
-///
-/// # Errors
-/// Those of the store.
-pub fn append_checks(lake: &Lake, rows: &[CheckRow]) -> Result<()> {
+/// Rows of `checks` as a file; None for no rows.
+pub(crate) fn encode_checks(rows: &[CheckRow]) -> Result<Option<Encoded>> {
     let schema = schema::checks();
     let mut at = times();
     rows.iter().for_each(|r| at.append_value(r.at.saturating_mul(1000)));
@@ -90,7 +91,7 @@ pub fn append_checks(lake: &Lake, rows: &[CheckRow]) -> Result<()> {
         Arc::new(findings),
     ];
     let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(fail)?;
-    append(lake, CHECKS, &schema, &batch)
+    encode(&schema, &batch)
 }
 
 /// Appends rows of `exports`, all in one commit.
@@ -128,56 +129,59 @@ pub fn append_exports(lake: &Lake, rows: &[ExportRow]) -> Result<()> {
     append(lake, EXPORTS, &schema, &batch)
 }
 
-/// All rows of `checks` of one kind and digest.
+/// All rows of `checks` of one kind and digest; a run's mark is none.
 ///
 /// # Errors
 /// Those of the store.
 pub fn read_checks(lake: &Lake, kind: &str, digest: &str) -> Result<Vec<CheckRow>> {
-    read_checks_by(lake, kind, |_, of_row| of_row == digest)
-}
-
-/// The rows of `checks` of one kind whose session and digest are wanted.
-///
-/// # Errors
-/// Those of the store.
-pub fn read_checks_by(lake: &Lake, kind: &str, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<CheckRow>> {
     let Some(table) = checks_table(lake)? else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
     for_each_file(lake, CHECKS, delta::files(&table)?, None, |_, batch| {
-        read_rows(batch, kind, &wanted, &mut rows);
+        let wanted = |row: RowHead<'_>| row.kind == kind && row.digest == digest;
+        rows.extend(read_rows(batch, wanted).filter(|row| !row.is_mark()));
         Ok(())
     })?;
     Ok(rows)
 }
 
-fn read_rows(batch: &RecordBatch, kind: &str, wanted: &dyn Fn(&str, &str) -> bool, rows: &mut Vec<CheckRow>) {
-    let text = |name: &str, i: usize| -> String {
-        let column = batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>());
-        column.filter(|c| c.is_valid(i)).map(|c| c.value(i).to_owned()).unwrap_or_default()
+/// What a row of `checks` is about.
+#[derive(Clone, Copy)]
+pub(crate) struct RowHead<'b> {
+    pub(crate) session_id: &'b str,
+    pub(crate) kind: &'b str,
+    pub(crate) digest: &'b str,
+    /// Milliseconds since 1970 UTC.
+    pub(crate) at: i64,
+}
+
+/// The rows of a batch that are wanted.
+pub(crate) fn read_rows<'b>(
+    batch: &'b RecordBatch,
+    mut wanted: impl FnMut(RowHead<'b>) -> bool + 'b,
+) -> impl Iterator<Item = CheckRow> + 'b {
+    let strings = |name: &str| batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>());
+    let text = |column: Option<&'b StringArray>, i: usize| -> &'b str {
+        column.filter(|c| c.is_valid(i)).map_or("", |c| c.value(i))
     };
-    for i in 0..batch.num_rows() {
-        if text("kind", i) != kind {
-            continue;
-        }
-        let (session_id, digest) = (text("session_id", i), text("digest", i));
-        if !wanted(&session_id, &digest) {
-            continue;
-        }
-        let branch = batch.column_by_name("branch").and_then(|c| c.as_primitive_opt::<Int32Type>());
-        let end = batch.column_by_name("end").and_then(|c| c.as_primitive_opt::<Int64Type>());
-        let at = batch.column_by_name("at").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>());
-        let findings = batch.column_by_name("findings").and_then(|c| c.as_list_opt::<i32>());
-        rows.push(CheckRow {
-            session_id,
+    let (ids, kinds, digests, results) = (strings("session_id"), strings("kind"), strings("digest"), strings("result"));
+    let branch = batch.column_by_name("branch").and_then(|c| c.as_primitive_opt::<Int32Type>());
+    let end = batch.column_by_name("end").and_then(|c| c.as_primitive_opt::<Int64Type>());
+    let at = batch.column_by_name("at").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>());
+    let findings = batch.column_by_name("findings").and_then(|c| c.as_list_opt::<i32>());
+    (0..batch.num_rows()).filter_map(move |i| {
+        let at = at.map_or(0, |c| c.value(i) / 1000);
+        let head = RowHead { session_id: text(ids, i), kind: text(kinds, i), digest: text(digests, i), at };
+        wanted(head).then(|| CheckRow {
+            session_id: head.session_id.to_owned(),
             branch: branch.and_then(|c| u32::try_from(c.value(i)).ok()).unwrap_or(0),
             end: end.and_then(|c| u64::try_from(c.value(i)).ok()).unwrap_or(0),
-            kind: kind.to_owned(),
-            digest,
-            result: text("result", i),
-            at: at.map_or(0, |c| c.value(i) / 1000),
+            kind: head.kind.to_owned(),
+            digest: head.digest.to_owned(),
+            result: text(results, i).to_owned(),
+            at,
             findings: findings.map(|list| findings_of(&list.value(i))).unwrap_or_default(),
-        });
-    }
+        })
+    })
 }
 
 fn findings_of(one: &ArrayRef) -> Vec<Finding> {

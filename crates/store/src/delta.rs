@@ -146,6 +146,24 @@ pub(crate) async fn append(table: &mut DeltaTable, actions: Vec<Action>, operati
     commit(table, actions, properties, operation).await.map_err(Error::delta("committing to", &url))
 }
 
+/// Takes in what others have committed since.
+pub(crate) async fn update(table: &mut DeltaTable) -> Result<()> {
+    let url = table.table_url().path().to_owned();
+    table.update_state().await.map_err(Error::delta("reading", &url))
+}
+
+/// Appends files right after the version that `table` knows. Where another's commit stands there, nothing is done but to
+/// take that in: what is to be written may hang on it.
+pub(crate) async fn append_to_newest(table: &mut DeltaTable, actions: Vec<Action>) -> Result<Committed> {
+    let url = table.table_url().path().to_owned();
+    let version = table.version();
+    let properties = CommitProperties::default().with_max_retries(0).with_cleanup_expired_logs(Some(false));
+    let Err(e) = commit(table, actions, properties, append_operation()).await else { return Ok(Committed::Yes) };
+    update(table).await?;
+    // Another's commit, or our own with a lost reply, is worth a second look; a store that fails is not.
+    if table.version() == version { Err(Error::delta("committing to", &url)(e)) } else { Ok(Committed::ByAnother) }
+}
+
 /// Replaces files by others that hold the same rows, where all of them are still in the table; else another replaced
 /// some first, and nothing is done.
 ///

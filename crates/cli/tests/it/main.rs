@@ -6,6 +6,7 @@ mod asked;
 mod at_once;
 mod bad_input;
 mod chance;
+mod checking;
 mod configuration;
 mod damage;
 mod environment;

@@ -112,7 +112,12 @@ fn say(facts: &Facts, now: i64) -> anyhow::Result<()> {
         say_gaps(gaps)?;
     }
     out::line(listed("held back ", &facts.held_back))?;
-    out::line(format!("ready     {} for the next supervised set", count(facts.ready, "session")))?;
+    let most =
+        if facts.ready == 0 { "no session".to_owned() } else { format!("at most {}", count(facts.ready, "session")) };
+    let open: u64 =
+        ["signatures not looked at", "secrets not looked at"].iter().filter_map(|r| facts.held_back.get(*r)).sum();
+    let open = if open == 0 { String::new() } else { format!(", {} not looked at", count(open, "session")) };
+    out::line(format!("ready     {most} for the next supervised set with --require-signature{open}"))?;
     if facts.exports.is_empty() {
         out::line("exported  never")?;
     } else {

@@ -27,9 +27,10 @@ pub(crate) struct Facts {
     pub(crate) outcomes: BTreeMap<String, u64>,
     pub(crate) flags: BTreeMap<String, u64>,
     pub(crate) checks: Vec<CheckAt>,
-    /// Sessions that are in no supervised set, by reason.
+    /// Sessions that are in no supervised set, by the reason that an export with `--require-signature` would give, as
+    /// far as the tables tell.
     pub(crate) held_back: BTreeMap<String, u64>,
-    /// Sessions that wait only for the next export.
+    /// Sessions that were looked at, and that such an export would take at most.
     pub(crate) ready: u64,
     pub(crate) exports: Vec<ExportAt>,
     /// What a ledger lists and the lake lacks; absent where none is named.
@@ -117,7 +118,7 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
     })
 }
 
-/// Why sessions are in no supervised set; `ready` for those that wait only for the next export.
+/// Why sessions are in no supervised set; `ready` for those that the next export may take.
 fn held_back(context: &Context, asked: &LakeSql) -> anyhow::Result<BTreeMap<String, u64>> {
     let Some(query) = lake_query::saved_query("held-back") else { return Ok(BTreeMap::new()) };
     let rows = asked.rows(context, query.sql)?;
@@ -229,7 +230,12 @@ pub(crate) fn metrics(facts: &Facts, now_ms: i64) -> Metrics {
     for (reason, n) in &facts.held_back {
         out.gauge("held_back_sessions", "Sessions in no supervised set, by reason.", &[("reason", reason)], *n as f64);
     }
-    out.gauge("ready_sessions", "Sessions that wait only for the next export.", &[], facts.ready as f64);
+    out.gauge(
+        "ready_sessions",
+        "The most sessions that the next export with --require-signature would add.",
+        &[],
+        facts.ready as f64,
+    );
     for check in &facts.checks {
         let help = "When a check last wrote a row.";
         out.gauge("newest_check_timestamp_seconds", help, &[("kind", &check.kind)], seconds(check.at_ms));

@@ -73,10 +73,10 @@ impl ScalarUDFImpl for JsonGet {
 }
 
 /// A column of text of any of Arrow's kinds. Not cast to one of them: with long values its offsets could overflow.
-struct Texts(ArrayRef);
+pub(crate) struct Texts(ArrayRef);
 
 impl Texts {
-    fn of(array: ArrayRef) -> Result<Texts> {
+    pub(crate) fn of(array: ArrayRef) -> Result<Texts> {
         match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(Texts(array)),
             DataType::Dictionary(_, values) if values.is_string() => Ok(Texts(cast(&array, &DataType::Utf8View)?)),
@@ -85,7 +85,7 @@ impl Texts {
         }
     }
 
-    fn get(&self, row: usize) -> Option<&str> {
+    pub(crate) fn get(&self, row: usize) -> Option<&str> {
         if self.0.is_null(row) {
             return None;
         }
@@ -98,7 +98,7 @@ impl Texts {
 }
 
 /// One level at a time and never a tree: what is not on the path is only skipped, and numbers keep their text.
-fn json_at<'a>(text: &'a str, path: &str, strings_only: bool) -> Option<Cow<'a, str>> {
+pub(crate) fn json_at<'a>(text: &'a str, path: &str, strings_only: bool) -> Option<Cow<'a, str>> {
     let mut here = text.trim();
     for step in steps(path) {
         here = match here.as_bytes().first()? {

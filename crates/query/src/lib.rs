@@ -10,12 +10,14 @@
 //! | `sessions` | a branch of a session: its newest summary, checks, retraction |
 //! | `messages`, `tool_calls`, `corrections` | an event of that type |
 //! | `findings` | a finding of a check |
+//! | `held_back` | a branch that is in no supervised set yet, and why |
 //! | `batches`, `hosts` | a batch of the log; a host and when it last synced |
 
 mod error;
 mod guard;
 mod json_get;
 mod output;
+mod payload;
 mod prune;
 mod saved;
 mod session;

@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use futures::StreamExt;
 
-use crate::{Error, Result, guard, json_get, prune, views, words};
+use crate::{Error, Result, guard, json_get, payload, prune, views, words};
 
 /// The tables that the views stand on: any provider with the columns of [`lake_store::schema`]. One that is missing
 /// is an empty table.
@@ -93,7 +93,7 @@ pub fn session(sources: Sources, options: &Options) -> Result<Query> {
         state = state.with_table_factories(HashMap::new()).with_file_formats(Vec::new());
     }
     let mut context = SessionContext::new_with_state(state.build());
-    for function in [json_get::json_get(), json_get::json_text(), words::words()] {
+    for function in [json_get::json_get(), json_get::json_text(), payload::payload(), words::words()] {
         context.register_udf(function);
     }
     views::register(&context, sources, options)?;

@@ -15,7 +15,7 @@ use lake_store::schema;
 use crate::{Error, Options, Result, Sources};
 
 /// Name, SQL, and whether users see it; each stands only on those before it.
-const VIEWS: [(&str, &str, bool); 12] = [
+const VIEWS: [(&str, &str, bool); 13] = [
     ("weighed_checks", include_str!("views/weighed_checks.sql"), false),
     ("newest_run", include_str!("views/newest_run.sql"), false),
     ("standing", include_str!("views/standing.sql"), false),
@@ -26,6 +26,7 @@ const VIEWS: [(&str, &str, bool); 12] = [
     ("retractions", include_str!("views/retractions.sql"), false),
     ("sessions", include_str!("views/sessions.sql"), true),
     ("findings", include_str!("views/findings.sql"), true),
+    ("held_back", include_str!("views/held_back.sql"), true),
     ("batches", include_str!("views/batches.sql"), true),
     ("hosts", include_str!("views/hosts.sql"), true),
 ];

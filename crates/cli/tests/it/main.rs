@@ -22,6 +22,7 @@ mod nightly;
 mod oracle;
 mod python;
 mod reading;
+mod ready;
 mod rows;
 mod s3;
 mod schemas;

@@ -1,6 +1,7 @@
 -- One row a branch of a session. `outcome` is worked out from signatures under the trust file in force, NULL when
 -- nobody looked at this end; `recorded_outcome` is what the records say, `claimed_outcome` what the gate said.
--- `verified`: the outcome rests on signatures: a flip that is proven, or verdicts that all verify.
+-- `evidence_flag`: the first flag, in the order of the records, that keeps it out of a set for which signatures are
+-- required. `verified`: the outcome rests on signatures: a flip that is proven, or verdicts that all verify.
 select
   s.session_id, s.branch, s.org, s.repo, s.date, s.repo_url, s.harness, s.version, s.model, s.task_id, s.base_commit,
   s.start_diff_sha256, s.started_at, s.ended_at, s.ended_by, s.attempts,
@@ -16,6 +17,11 @@ select
       )), 0) = 0 and sig.result is not null),
     false
   ) as verified,
+  case
+    when sig.findings[1]['rule'] not in ('finished_late', 'verdict_missing') then sig.findings[1]['rule']
+    when sig.findings[2]['rule'] not in ('finished_late', 'verdict_missing') then sig.findings[2]['rule']
+    else sig.findings[3]['rule']
+  end as evidence_flag,
   sec.result as secrets,
   case when sec.result is not null then coalesce(cardinality(sec.findings), 0) end as secret_findings,
   coalesce(r.whole or array_has(r.branches, s.branch), false) as retracted,

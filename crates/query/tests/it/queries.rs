@@ -29,7 +29,9 @@ async fn each_runs_on_an_empty_lake() {
     for query in saved() {
         assert!(rows(&empty(), query.sql).await.is_empty(), "{}", query.name);
     }
-    for view in ["sessions", "messages", "tool_calls", "findings", "corrections", "batches", "hosts", "exports"] {
+    for view in
+        ["sessions", "messages", "tool_calls", "findings", "corrections", "held_back", "batches", "hosts", "exports"]
+    {
         assert!(rows(&empty(), &format!("select * from {view}")).await.is_empty(), "{view}");
     }
 }
@@ -150,9 +152,10 @@ async fn held_back() {
     assert_eq!(
         answer("held-back").await,
         [
-            json!({"reason": "unproven", "sessions": 2, "for_example": "s1"}),
             json!({"reason": "no_flip", "sessions": 1, "for_example": "s2"}),
             json!({"reason": "retracted", "sessions": 1, "for_example": "s3"}),
+            json!({"reason": "unproven", "sessions": 1, "for_example": "s1"}),
+            json!({"reason": "unsigned", "sessions": 1, "for_example": "s5"}),
             json!({"reason": "untracked", "sessions": 1, "for_example": "s4"}),
         ]
     );

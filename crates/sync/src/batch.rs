@@ -190,17 +190,17 @@ fn take_file(
     position: usize,
     as_expected: &mut bool,
 ) -> Result<(), Fault> {
-    let Found { path, stamp, .. } = &file.found;
+    let Found { path, inside, stamp, .. } = &file.found;
     let idle_ms = i64::try_from(context.options.idle.as_millis()).unwrap_or(i64::MAX);
     // Without a wait everything is finished, whatever the two clocks say.
     let idle = idle_ms == 0 || context.options.now_ms.saturating_sub(stamp.modified_ms()) >= idle_ms;
     let small = stamp.size <= crate::cut::SEGMENT as u64;
     // A large file is looked through before anything of it is uploaded; a small one is in memory anyway.
-    if !idle && !small && !has_end(path, stamp.size, context.options.max_line)? {
+    if !idle && !small && !has_end(inside.open()?, stamp.size, context.options.max_line)? {
         one.became = Became::Unfinished;
         return Ok(());
     }
-    let mut cutter = Cutter::new(path, stamp.size, context.options.max_line)?;
+    let mut cutter = Cutter::new(inside.open()?, stamp.size, context.options.max_line);
     let known = if file.heads.is_empty() { 0 } else { cutter.skip_known(&file.heads)? };
     let _alone = (stamp.size > LARGE).then(|| context.large.lock().unwrap_or_else(PoisonError::into_inner));
     let mut writer: Option<BranchWriter> = None;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -38,9 +37,9 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    pub(crate) fn new(path: &Path, size: u64, max_line: usize) -> std::io::Result<Cutter> {
-        Ok(Cutter {
-            file: File::open(path)?,
+    pub(crate) fn new(file: File, size: u64, max_line: usize) -> Cutter {
+        Cutter {
+            file,
             size,
             max_line: max_line.max(SEGMENT),
             hash: Sha256::new(),
@@ -50,7 +49,7 @@ impl Cutter {
             searched: 0,
             eof: false,
             long: false,
-        })
+        }
     }
 
     /// Passes the longest of the known heads that the file begins with, and returns its end; 0 where none fits.
@@ -197,8 +196,8 @@ impl Cutter {
 }
 
 /// Whether a file holds a `session_end` of the session itself in some whole line. Reads it in pieces.
-pub(crate) fn has_end(path: &Path, size: u64, max_line: usize) -> std::io::Result<bool> {
-    let mut cutter = Cutter::new(path, size, max_line)?;
+pub(crate) fn has_end(file: File, size: u64, max_line: usize) -> std::io::Result<bool> {
+    let mut cutter = Cutter::new(file, size, max_line);
     while let Some(cut) = cutter.next()? {
         if bytes_have_end(&cut.bytes) {
             return Ok(true);
@@ -240,7 +239,7 @@ mod tests {
     fn cuts(bytes: &[u8], max_line: usize) -> Vec<Cut> {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(bytes).expect("written");
-        let mut cutter = Cutter::new(file.path(), bytes.len() as u64, max_line).expect("opened");
+        let mut cutter = Cutter::new(file.reopen().expect("opened"), bytes.len() as u64, max_line);
         let mut all = Vec::new();
         while let Some(cut) = cutter.next().expect("read") {
             all.push(cut);

@@ -1,6 +1,6 @@
 //! Finds the trace files of a data dir, and what their first lines say of them.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use walkdir::WalkDir;
 
 use crate::Problem;
 use crate::cut::Cutter;
+use crate::inside::{Inside, Root};
 
 /// Bytes that are read ahead to see which session a file is of.
 const PEEK: usize = 16 << 10;
@@ -45,10 +46,19 @@ impl Stamp {
     }
 }
 
+/// A trace file that was listed.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+    pub(crate) inside: Inside,
+}
+
 /// A trace file.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
+    pub(crate) inside: Inside,
     pub(crate) stamp: Stamp,
     /// The session of its first good line; the file's name where the first bytes have none.
     pub(crate) session_id: String,
@@ -56,30 +66,54 @@ pub(crate) struct Found {
     pub(crate) place: Place,
 }
 
-/// All `*.jsonl` below `traces/`, in path order. What cannot be listed is told.
-pub(crate) fn files(data_dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, Stamp)> {
-    let root = data_dir.join("traces");
+/// All `*.jsonl` below `traces/`, in path order. What cannot be listed is told, and so are links that lead out of the data
+/// dir: nothing of what they lead to is read. The data dir may itself be a link.
+pub(crate) fn files(data_dir: &Path, problems: &mut Vec<Problem>) -> Vec<Listed> {
+    let traces = data_dir.join("traces");
     let mut found = Vec::new();
-    for entry in WalkDir::new(&root).follow_links(true).sort_by_file_name() {
+    let root = match Root::open(data_dir) {
+        Ok(root) => root,
+        Err(e) => {
+            problems.push(Problem { path: data_dir.to_owned(), what: format!("could not be listed: {e}") });
+            return found;
+        }
+    };
+    // Below a link a path is not the way that is opened.
+    let mut linked = false;
+    let mut walk = WalkDir::new(&traces).follow_links(true).sort_by_file_name().into_iter();
+    while let Some(entry) = walk.next() {
         let entry = match entry {
             Ok(entry) => entry,
             Err(e) => {
-                let path = e.path().unwrap_or(&root).to_owned();
+                let path = e.path().unwrap_or(&traces).to_owned();
                 problems.push(Problem { path, what: format!("could not be listed: {}", cause(&e)) });
                 continue;
             }
         };
-        if entry.file_type().is_dir() || entry.path().extension().is_none_or(|x| x != "jsonl") {
+        let is_dir = entry.file_type().is_dir();
+        if !is_dir && entry.path().extension().is_none_or(|x| x != "jsonl") {
             continue;
         }
-        match std::fs::metadata(entry.path()) {
-            Ok(meta) if meta.is_file() => found.push((entry.path().to_owned(), Stamp::of(&meta))),
+        linked |= entry.path_is_symlink() || entry.depth() == 0 && traces.is_symlink();
+        let inside = if linked { root.resolved(entry.path()) } else { Ok(root.plain(entry.path())) };
+        let read = inside.and_then(|inside| Ok((inside, std::fs::metadata(entry.path())?)));
+        match read {
+            Ok((None, _)) => {
+                let what = "is a link that leads out of the data dir: what is there is not read".to_owned();
+                problems.push(Problem { path: entry.path().to_owned(), what });
+                if is_dir {
+                    walk.skip_current_dir();
+                }
+            }
+            Ok((Some(inside), meta)) if meta.is_file() => {
+                found.push(Listed { path: entry.path().to_owned(), stamp: Stamp::of(&meta), inside });
+            }
             Ok(_) => {}
             Err(e) => problems.push(Problem { path: entry.path().to_owned(), what: format!("could not be read: {e}") }),
         }
     }
     // By whole path: the order must not hang on how the tree was walked.
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
@@ -88,12 +122,14 @@ fn cause(e: &walkdir::Error) -> String {
 }
 
 /// Reads the first lines of each file, many at a time.
-pub(crate) fn peek(files: Vec<(PathBuf, Stamp)>, max_line: usize, problems: &mut Vec<Problem>) -> Vec<Found> {
+pub(crate) fn peek(files: Vec<Listed>, max_line: usize, problems: &mut Vec<Problem>) -> Vec<Found> {
     let looked: Vec<Result<Found, Problem>> = files
         .into_par_iter()
-        .map(|(path, stamp)| match first_lines(&path, &stamp, max_line) {
-            Ok((session_id, place)) => Ok(Found { path, stamp, session_id, place }),
-            Err(e) => Err(Problem { path, what: format!("could not be read: {e}") }),
+        .map(|file| match first_lines(&file, max_line) {
+            Ok((session_id, place)) => {
+                Ok(Found { path: file.path, inside: file.inside, stamp: file.stamp, session_id, place })
+            }
+            Err(e) => Err(Problem { path: file.path, what: format!("could not be read: {e}") }),
         })
         .collect();
     let mut found = Vec::with_capacity(looked.len());
@@ -106,26 +142,26 @@ pub(crate) fn peek(files: Vec<(PathBuf, Stamp)>, max_line: usize, problems: &mut
     found
 }
 
-fn first_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+fn first_bytes(file: &Inside) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(PEEK);
-    File::open(path)?.take(PEEK as u64).read_to_end(&mut bytes)?;
+    file.open()?.take(PEEK as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn first_lines(path: &Path, stamp: &Stamp, max_line: usize) -> std::io::Result<(String, Place)> {
-    let ahead = fold(&first_bytes(path)?, true);
+fn first_lines(file: &Listed, max_line: usize) -> std::io::Result<(String, Place)> {
+    let ahead = fold(&first_bytes(&file.inside)?, true);
     if let Some(session_id) = ahead.session_id() {
         return Ok((session_id.to_owned(), ahead.place()));
     }
     // No good line so far: the session is that of the first one, however far it is.
-    let mut cutter = Cutter::new(path, stamp.size, max_line)?;
+    let mut cutter = Cutter::new(file.inside.open()?, file.stamp.size, max_line);
     while let Some(cut) = cutter.next()? {
         let fold = fold(&cut.bytes, true);
         if let Some(session_id) = fold.session_id() {
             return Ok((session_id.to_owned(), fold.place()));
         }
     }
-    Ok((name_of(path), ahead.place()))
+    Ok((name_of(&file.path), ahead.place()))
 }
 
 /// The session of a file without a good line: its name.

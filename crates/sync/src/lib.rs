@@ -7,6 +7,7 @@ mod batch;
 mod cache;
 mod cut;
 mod find;
+mod inside;
 mod run;
 
 use std::path::{Path, PathBuf};

@@ -57,11 +57,11 @@ impl<'a> Run<'a> {
         let mut cache = Cache::open(self.options.cache.as_deref(), self.lake, &dir.source);
         let files = find::files(&dir.path, &mut self.summary.problems);
         self.summary.found += files.len() as u64;
-        let there: HashSet<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+        let there: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         cache.keep(|path| there.contains(path));
-        let (known, changed): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, stamp)| cache.has(path, stamp));
+        let (known, changed): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| cache.has(&file.path, &file.stamp));
         self.summary.unchanged += known.len() as u64;
-        self.progress.more(changed.iter().map(|(_, stamp)| stamp.size).sum());
+        self.progress.more(changed.iter().map(|file| file.stamp.size).sum());
         let found = find::peek(changed, self.options.max_line, &mut self.summary.problems);
         let sessions: HashSet<String> = found.iter().map(|f| f.session_id.clone()).collect();
         let (mut heads, tip) = heads(self.lake, Some(&sessions))?;

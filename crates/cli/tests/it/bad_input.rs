@@ -93,6 +93,32 @@ fn links_that_lead_round_or_nowhere_block_no_trace() {
 }
 
 #[test]
+fn links_that_lead_out_of_a_data_dir_bring_nothing_into_the_lake() {
+    let kit = Kit::new();
+    let dir = kit.data_dir("data");
+    std::fs::remove_file(dir.join("traces/demo-11-malformed.jsonl")).expect("it was there");
+    kit.write("private/key.jsonl", "-----BEGIN PRIVATE KEY-----\nnobody may see this\n");
+    symlink(kit.path("private/key.jsonl"), dir.join("traces/key.jsonl")).expect("a link");
+    symlink("../../private", dir.join("traces/more")).expect("a link");
+    // What stays within is read, by whatever way.
+    std::fs::create_dir(dir.join("kept")).expect("a folder");
+    std::fs::rename(dir.join("traces/demo-01-flipped.jsonl"), dir.join("kept/demo-01-flipped.jsonl")).expect("moved");
+    symlink("../kept/demo-01-flipped.jsonl", dir.join("traces/linked.jsonl")).expect("a link");
+    let ran = sync(&kit, "lake", "data", &[]).exits(3).prints(&["found 10, new 10", "rejected 0"]);
+    ran.says(&["traces/key.jsonl: is a link that leads out of the data dir", "traces/more: is a link that leads out"]);
+    let sql = "select count(*) as n from sessions union all select count(*) from rejects";
+    kit.run(&["sql", "--lake", "lake", sql]).exits(0).prints(&["10", "0"]);
+    // The folder of the traces itself, too; the data dir may be anywhere.
+    std::fs::create_dir(kit.path("other")).expect("a folder");
+    symlink("../private", kit.path("other/traces")).expect("a link");
+    sync(&kit, "lake", "other", &[]).exits(3).prints(&["found 0"]).says(&["other/traces: is a link that leads out"]);
+    std::fs::remove_file(dir.join("traces/key.jsonl")).expect("a link");
+    std::fs::remove_file(dir.join("traces/more")).expect("a link");
+    symlink("data", kit.path("linked")).expect("a link");
+    sync(&kit, "lake", "linked", &[]).exits(0).prints(&["new 0"]);
+}
+
+#[test]
 fn one_within_the_other_neither_feeds_on_itself() {
     let kit = Kit::new();
     let expected = {

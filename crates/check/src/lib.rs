@@ -19,8 +19,10 @@ mod rows;
 mod run;
 mod secrets;
 mod texts;
+mod veil;
 
 pub use error::{Error, Result};
 pub use options::{Options, Progress, secrets_digest, signatures_digest};
 pub use report::{Report, SessionFinding};
 pub use run::check;
+pub use veil::Veil;

@@ -39,6 +39,8 @@ pub struct Report {
     pub flagged_before: u64,
     /// What a person should know: purged and damaged sessions, which get no row.
     pub notes: Vec<String>,
+    /// Segments that were not derived because an object is damaged; each has a note.
+    pub damaged: u64,
     /// Sessions that could not be looked at; each has a note.
     pub unread: u64,
     /// The first 100 findings of secrets.

@@ -37,7 +37,7 @@ pub fn check(lake: &Lake, options: &Options, progress: &dyn Progress, stop: &Ato
             progress.done(bytes);
         };
         let derived = derive(lake, stop, &on_bytes).map_err(Error::store("deriving the tables"))?;
-        report.notes = derived.notes;
+        (report.notes, report.damaged) = (derived.notes, derived.damaged);
     }
     let catalog = catalog(lake, None).map_err(Error::store("reading the tables"))?;
     report.k = catalog.k;

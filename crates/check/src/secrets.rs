@@ -101,19 +101,8 @@ impl<'o> SecondPass<'o> {
         }
     }
 
-    /// Sorted by start, not overlapping.
     fn locate(&self, text: &str, cut: bool) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self.known.iter().flat_map(|known| known.locate(self.rules, text, cut)).collect();
-        if self.known.len() > 1 {
-            hits.sort_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end)));
-            let mut end = 0;
-            hits.retain(|hit| {
-                let apart = hit.start >= end;
-                end = end.max(hit.end);
-                apart
-            });
-        }
-        hits
+        locate(&self.known, self.rules, text, cut)
     }
 
     fn keep(&mut self, hit: &Hit, field: &str, line: u64, event_id: &str) {
@@ -159,6 +148,21 @@ impl<'o> SecondPass<'o> {
         let all_allowed = self.findings.is_empty() && self.allowed > 0;
         Found { result: if all_allowed { "allowed" } else { "found" }, findings: self.findings }
     }
+}
+
+/// Where what is known stands in a text: sorted by start, not overlapping.
+pub(crate) fn locate(known: &[KnownSecrets], rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = known.iter().flat_map(|known| known.locate(rules, text, cut)).collect();
+    if known.len() > 1 {
+        hits.sort_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end)));
+        let mut end = 0;
+        hits.retain(|hit| {
+            let apart = hit.start >= end;
+            end = end.max(hit.end);
+            apart
+        });
+    }
+    hits
 }
 
 fn severity(severity: Severity) -> &'static str {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use lake_check::{Options, Report};
-use lake_secrets::AllowList;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -33,25 +32,18 @@ pub(crate) struct CheckArgs {
 
 /// Checks.
 pub(crate) fn run(context: &Context, args: &CheckArgs) -> anyhow::Result<Exit> {
-    let (trust, allow) = (context.trust()?, context.allow()?);
+    let trust = context.trust()?;
     let ledger = args.ledger.read(context, trust.as_ref())?;
     let lake = context.open()?;
+    let options = Options { trust, ledger, dry_run: args.dry_run, ..context.check_options(&lake)? };
     let _lock = if args.dry_run { None } else { Some(lock(&context.env, "check", &lake, &[])?) };
-    let options = Options {
-        trust,
-        ledger,
-        allow: allow.unwrap_or_else(AllowList::empty),
-        fingerprint_key: Context::fingerprint_key(&lake),
-        now_ms: context.env.now_ms,
-        dry_run: args.dry_run,
-    };
     let progress = Progress::bytes(&context.env, "checking");
     let report = lake_check::check(&lake, &options, &progress, context.signals.stop())?;
     let seconds = progress.seconds();
     drop(progress);
     let found = report.with_secrets > 0 || !report.flags.is_empty();
     let flagged = found || report.with_secrets_before > 0 || report.flagged_before > 0;
-    let exit = match (report.unread > 0, args.strict && flagged) {
+    let exit = match (report.unread > 0 || report.damaged > 0, args.strict && flagged) {
         (true, _) => Exit::Partly,
         (false, true) => Exit::Strict,
         (false, false) => Exit::Done,

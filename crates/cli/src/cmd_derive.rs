@@ -37,8 +37,7 @@ pub(crate) fn run(context: &Context, args: &DeriveArgs) -> anyhow::Result<Exit> 
     let derived = lake_store::derive(&lake, context.signals.stop(), &|bytes| progress.add_done(bytes))?;
     drop(progress);
     if context.json {
-        let told =
-            json!({"from": derived.from, "to": derived.to, "segments": derived.segments, "notes": derived.notes});
+        let told = json!({"from": derived.from, "to": derived.to, "segments": derived.segments, "notes": derived.notes, "damaged": derived.damaged});
         out::json(&told)?;
     } else {
         let segments = count(derived.segments, "segment");
@@ -47,5 +46,5 @@ pub(crate) fn run(context: &Context, args: &DeriveArgs) -> anyhow::Result<Exit> 
             out::note(out::escape(text));
         }
     }
-    Ok(Exit::Done)
+    Ok(if derived.damaged > 0 { Exit::Partly } else { Exit::Done })
 }

@@ -13,11 +13,12 @@ use serde_json::json;
 
 use crate::cmd_check::listed;
 use crate::context::{Context, read};
-use crate::exit::{Exit, failed, usage};
+use crate::exit::{Exit, usage};
 use crate::lake_sql;
 use crate::ledger_arg::LedgerArgs;
 use crate::lock::lock;
 use crate::out::{self, escape, note};
+use crate::outside::refuse_lake;
 use crate::progress::Progress;
 use crate::units::{count, parse_when};
 
@@ -137,27 +138,6 @@ enum Match {
     Task,
 }
 
-/// Nothing in a lake is replaced, and no set stands in one.
-fn refuse_lake(lake: &Lake, out: &Path) -> anyhow::Result<()> {
-    let Some(folder) = lake.folder() else { return Ok(()) };
-    let (folder, place) = (real(folder), real(out));
-    if place.starts_with(&folder) || folder.starts_with(&place) {
-        let message = format!("{} is, holds or lies in the lake {}", out.display(), lake.address());
-        return Err(failed(message, "name an --out beside the lake"));
-    }
-    Ok(())
-}
-
-/// A path without links, though its end may not be there yet.
-fn real(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let there = whole.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
-    match there {
-        Some((above, real)) => whole.strip_prefix(above).map_or(whole.clone(), |rest| real.join(rest)),
-        None => whole,
-    }
-}
-
 /// Exports.
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let mut request = request(context, args)?;
@@ -165,14 +145,14 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     if let Some(allow) = &mut request.allow {
         allow.fingerprint_key = Context::fingerprint_key(&lake);
     }
-    refuse_lake(&lake, &args.out)?;
+    refuse_lake(&lake, &context.env.here.join(&args.out), "--out")?;
     let out_text = args.out.display().to_string();
     // Two exports of one lake to two places do not do the same work: the place is part of the lock.
     let _lock = match args.dry_run {
         true => None,
         false => Some(lock(&context.env, "export", &lake, std::slice::from_ref(&out_text))?),
     };
-    context.derive_behind(&lake, args.dry_run)?;
+    let left_out = context.derive_behind(&lake, args.dry_run)?;
     let catalog = catalog(&lake, args.at)?;
     if let Some(predicate) = &args.where_sql {
         let sql = lake_sql::open(context, lake.clone(), Some(catalog.k), false)?;
@@ -201,7 +181,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     let excluded = report.manifest.sets.values().any(|set| set.excluded.values().any(|n| *n > 0));
     // Bytes that were purged are gone because someone asked for it; damaged ones are an input that cannot be read.
     let damaged = report.manifest.sets.values().any(|set| set.excluded.get("damaged").is_some_and(|n| *n > 0));
-    let exit = match (damaged, args.strict && excluded) {
+    let exit = match (damaged || left_out > 0, args.strict && excluded) {
         (true, _) => Exit::Partly,
         (false, true) => Exit::Strict,
         (false, false) => Exit::Done,

@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &RebuildArgs) -> anyhow::Result<Exit>
     drop(progress);
     if context.json {
         out::json(&json!({
-            "generation": generation, "to": derived.to, "segments": derived.segments, "notes": derived.notes,
+            "generation": generation, "to": derived.to, "segments": derived.segments, "notes": derived.notes, "damaged": derived.damaged,
         }))?;
     } else {
         let segments = count(derived.segments, "segment");
@@ -47,5 +47,5 @@ pub(crate) fn run(context: &Context, args: &RebuildArgs) -> anyhow::Result<Exit>
             out::note(out::escape(text));
         }
     }
-    Ok(Exit::Done)
+    Ok(if derived.damaged > 0 { Exit::Partly } else { Exit::Done })
 }

@@ -1,15 +1,18 @@
 //! `trace-lake show SESSION`: one session as a person reads it.
 
 use clap::Args;
-use lake_store::{Branch, catalog, read_checks};
+use lake_check::Veil;
+use lake_store::{Branch, catalog, read_branch, read_checks};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::exit::{Exit, failed};
 use crate::ledger_arg::LedgerArgs;
-use crate::out::{self, escape};
+use crate::out::{self, escape, note};
+use crate::session_veil::hide;
 use crate::session_view::view;
 use crate::session_words::say;
+use crate::units::count;
 
 /// Sessions that are named when a prefix fits several.
 const NAMED: usize = 8;
@@ -25,6 +28,9 @@ pub(crate) struct ShowArgs {
     /// Whole inputs and outputs
     #[arg(long)]
     full: bool,
+    /// Show what the secret rules find, too, in place of placeholders
+    #[arg(long)]
+    reveal: bool,
     #[command(flatten)]
     ledger: LedgerArgs,
 }
@@ -38,25 +44,38 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let behind = Context::say_behind(&lake, catalog.k)?;
     let session_id = find(&catalog.branches, &args.session)?;
     let secrets = read_checks(&lake, "secrets", &context.secrets_digest()?)?;
-    let mut views = Vec::new();
+    let options = context.check_options(&lake)?;
+    let (mut views, mut hidden, mut shown) = (Vec::new(), 0, session_id.clone());
     for branch in catalog.branches.iter().filter(|b| b.session_id == session_id) {
         if args.branch.is_none_or(|wanted| wanted == branch.branch) {
-            views.push(view(&lake, branch, trust.as_ref(), ledger.as_ref(), &secrets)?);
+            let mut one = view(&lake, branch, trust.as_ref(), ledger.as_ref(), &secrets)?;
+            if !args.reveal {
+                let bytes = read_branch(&lake, branch)?;
+                let mut veil = Veil::over(&bytes, &options);
+                hidden += hide(&mut one, &mut veil);
+                veil.hide(&mut shown, "/session_id", &mut hidden);
+            }
+            views.push(one);
         }
     }
     if views.is_empty() {
         let wanted = args.branch.unwrap_or(0);
-        return Err(failed(format!("session {} has no branch {wanted}", escape(&session_id)), "leave --branch out"));
+        return Err(failed(format!("session {} has no branch {wanted}", escape(&shown)), "leave --branch out"));
     }
     if context.json {
-        out::json(&json!({"session_id": session_id, "k": catalog.k, "behind": behind, "branches": views}))?;
+        out::json(&json!({
+            "session_id": shown, "k": catalog.k, "behind": behind, "hidden_secrets": hidden, "branches": views
+        }))?;
         return Ok(Exit::Done);
     }
     for (i, one) in views.iter().enumerate() {
         if i > 0 {
             out::line("")?;
         }
-        say(&session_id, one, args.full)?;
+        say(&shown, one, args.full)?;
+    }
+    if hidden > 0 {
+        note(format!("note: {} hidden here; --reveal shows them", count(hidden, "secret")));
     }
     Ok(Exit::Done)
 }

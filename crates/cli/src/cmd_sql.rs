@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit::{Exit, usage};
 use crate::lake_sql::{self, LakeSql};
+use crate::outside::refuse_lake;
 use crate::{out, prompt};
 
 /// Arguments of `sql`.
@@ -87,6 +88,9 @@ pub(crate) fn run(context: &Context, args: &SqlArgs) -> anyhow::Result<Exit> {
         }
     };
     let lake = context.open()?;
+    if let Some(path) = &args.output {
+        refuse_lake(&lake, &context.env.here.join(path), "-o")?;
+    }
     let asked = lake_sql::open(context, lake, args.at, args.unsafe_sql)?;
     Context::say_behind(&asked.lake, asked.tables_at)?;
     match given {

@@ -14,6 +14,7 @@ use crate::lake_sql;
 use crate::ledger_arg::LedgerArgs;
 use crate::ledger_gaps::{Gaps, gaps};
 use crate::out::{self, escape, note};
+use crate::outside::refuse_lake;
 use crate::status_facts::{Facts, gather, metrics, newest_since};
 use crate::units::{age, count, duration, parse_duration};
 
@@ -43,6 +44,9 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> 
     let trust = context.trust()?;
     let ledger = args.ledger.read(context, trust.as_ref())?;
     let lake = context.open()?;
+    if let Some(path) = &args.prometheus {
+        refuse_lake(&lake, &context.env.here.join(path), "--prometheus")?;
+    }
     let asked = lake_sql::open(context, lake, None, false)?;
     let mut facts = gather(context, &asked)?;
     facts.ledger = ledger.map(|ledger| gaps(context, &asked, &ledger)).transpose()?;

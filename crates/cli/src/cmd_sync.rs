@@ -74,7 +74,8 @@ pub(crate) fn run(context: &Context, args: &SyncArgs) -> anyhow::Result<Exit> {
     let summary = lake_sync::sync(&lake, &options, &progress, context.signals.stop())?;
     let seconds = progress.seconds();
     drop(progress);
-    let partly = summary.rejected > 0 || !summary.problems.is_empty() || !found.missing.is_empty();
+    let partly =
+        summary.rejected > 0 || summary.damaged > 0 || !summary.problems.is_empty() || !found.missing.is_empty();
     let exit = if partly { Exit::Partly } else { Exit::Done };
     if context.json {
         out::json(&as_json(&summary, &found, seconds, args.dry_run, exit)?)?;

@@ -64,6 +64,18 @@ impl Context {
         lake.id().as_bytes().to_vec()
     }
 
+    /// What a check looks for, signatures aside.
+    pub(crate) fn check_options(&self, lake: &Lake) -> anyhow::Result<lake_check::Options> {
+        Ok(lake_check::Options {
+            trust: None,
+            ledger: None,
+            allow: self.allow()?.unwrap_or_else(AllowList::empty),
+            fingerprint_key: Context::fingerprint_key(lake),
+            now_ms: self.env.now_ms,
+            dry_run: false,
+        })
+    }
+
     /// Says how far behind the log the tables are, if they are, and returns by how many records. Writes nothing.
     pub(crate) fn say_behind(lake: &Lake, stands: u64) -> anyhow::Result<u64> {
         let behind = log::tip(lake)?.k.saturating_sub(stands);
@@ -73,18 +85,19 @@ impl Context {
         Ok(behind)
     }
 
-    /// Brings the tables up to the log. A dry run only says how far behind they are.
-    pub(crate) fn derive_behind(&self, lake: &Lake, dry_run: bool) -> anyhow::Result<()> {
+    /// Brings the tables up to the log, and returns how many segments were left out because an object is damaged. A dry
+    /// run only says how far behind they are.
+    pub(crate) fn derive_behind(&self, lake: &Lake, dry_run: bool) -> anyhow::Result<u64> {
         let stands = Tables::open(lake)?.map_or(0, |tables| tables.k());
         let k = log::tip(lake)?.k;
         if stands == k {
-            return Ok(());
+            return Ok(0);
         }
         if dry_run {
             note(format!(
                 "trace-lake: the tables stand at version {stands} of {k}; a dry run does not derive the rest"
             ));
-            return Ok(());
+            return Ok(0);
         }
         let progress = Progress::bytes(&self.env, "deriving");
         let derived = lake_store::derive(lake, self.signals.stop(), &|bytes| progress.add_done(bytes))?;
@@ -92,7 +105,7 @@ impl Context {
         for text in &derived.notes {
             note(format!("trace-lake: {}", crate::out::escape(text)));
         }
-        Ok(())
+        Ok(derived.damaged)
     }
 
     /// As an error, when a stop was asked for.

@@ -1,6 +1,6 @@
 //! The export from end to end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -73,7 +73,14 @@ pub fn export(
     let written = written?;
     let negatives = negatives(&plan, &facts, request);
     let manifest = manifest(catalog, &plan, (everyone.corrections, negatives), &guard, request, &written);
-    finish(folder, manifest, &exclusions(catalog, &plan, &everyone), written, request)
+    let names = secret_names(catalog, &plan, &guard);
+    let exclusions = exclusions(catalog, &plan, &everyone, &names);
+    let mut report = finish(folder, manifest, &exclusions, written, request)?;
+    if !names.is_empty() {
+        let n = names.len();
+        report.warnings.push(format!("{n} session ids hold a secret: exclusions.jsonl has placeholders in them"));
+    }
+    Ok(report)
 }
 
 struct Reader<'e> {
@@ -243,8 +250,20 @@ fn warnings(manifest: &Manifest, request: &Request) -> Vec<String> {
     out
 }
 
+/// Session ids that hold a secret, and what stands for them: what is found is written nowhere. Their sessions are in no row.
+fn secret_names<'c>(catalog: &'c Catalog, plan: &Plan, guard: &Guard<'_>) -> BTreeMap<&'c str, String> {
+    let excluded = plan.excluded.values().flatten().map(|one| catalog.branches[one.branch].session_id.as_str());
+    let mut names = BTreeMap::new();
+    for id in excluded.collect::<BTreeSet<_>>() {
+        if let Some(name) = guard.redacted(id, "/session_start", names.len() + 1) {
+            names.insert(id, name);
+        }
+    }
+    names
+}
+
 /// `exclusions.jsonl`.
-fn exclusions(catalog: &Catalog, plan: &Plan, everyone: &Everyone) -> String {
+fn exclusions(catalog: &Catalog, plan: &Plan, everyone: &Everyone, names: &BTreeMap<&str, String>) -> String {
     let mut out = String::new();
     for (set, excluded) in &plan.excluded {
         for one in excluded {
@@ -252,7 +271,8 @@ fn exclusions(catalog: &Catalog, plan: &Plan, everyone: &Everyone) -> String {
             out.push_str("{\"set\":\"");
             out.push_str(set.as_str());
             out.push('"');
-            write_member(&mut out, "session_id", Some(&branch.session_id));
+            let id = branch.session_id.as_str();
+            write_member(&mut out, "session_id", Some(names.get(id).map_or(id, String::as_str)));
             out.push_str(&format!(",\"branch\":{}", branch.branch));
             write_member(&mut out, "reason", Some(one.reason.as_str()));
             let flags: Vec<&str> = everyone.flags[one.branch].iter().map(|(flag, _)| flag.as_str()).collect();

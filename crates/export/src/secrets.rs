@@ -72,6 +72,13 @@ impl Guard<'_> {
         self.hits(text, field, cut, known).is_empty()
     }
 
+    /// A name that holds a secret, without it; None for one that holds none.
+    pub(crate) fn redacted(&self, name: &str, field: &str, number: usize) -> Option<String> {
+        let hits = self.hits(name, field, false, None);
+        let text = || redact(name, &hits, |hit| format!("<SECRET:{}:{number}>", hit.rule));
+        (!hits.is_empty()).then(text)
+    }
+
     fn hits(&self, text: &str, field: &str, cut: bool, known: Option<&KnownSecrets>) -> Vec<Hit> {
         if text.is_empty() {
             return Vec::new();

@@ -206,7 +206,11 @@ mod tests {
             });
             assert_eq!(written, 5, "round {round}");
         }
-        let rows = Checks::open(&lake).expect("the table").read(&lake, "secrets", |d| d == "d", |_, d| d == "d").expect("read").rows;
+        let rows = Checks::open(&lake)
+            .expect("the table")
+            .read(&lake, "secrets", |d| d == "d", |_, d| d == "d")
+            .expect("read")
+            .rows;
         assert_eq!(rows.len(), 20);
     }
 

@@ -30,8 +30,17 @@ pub struct Derived {
     pub to: u64,
     /// Rows that were added to `segments`.
     pub segments: u64,
-    /// What a person should know: purged objects, segments whose bytes before them are missing.
+    /// What a person should know: purged and damaged objects, segments whose bytes before them are missing.
     pub notes: Vec<String>,
+    /// Segments that were left out because an object is damaged; each has a note.
+    pub damaged: u64,
+}
+
+/// What was left out of a commit.
+#[derive(Default)]
+struct Left {
+    notes: Vec<String>,
+    damaged: u64,
 }
 
 /// What is known while it runs: length of the bytes that were looked at since the last call.
@@ -73,12 +82,13 @@ fn derive_into(lake: &Lake, tables: &mut Tables, stop: &AtomicBool, on_bytes: On
             done.to = tables.k;
             return Ok(done);
         };
-        let (prepared, notes) = prepare(lake, tables, &records, stop, on_bytes)?;
+        let (prepared, left) = prepare(lake, tables, &records, stop, on_bytes)?;
         let rows = prepared.segments.len() as u64;
         match tables.commit(lake, prepared, last) {
             Ok(true) => {
                 done.segments += rows;
-                done.notes.extend(notes);
+                done.notes.extend(left.notes);
+                done.damaged += left.damaged;
                 attempts = 0;
             }
             Ok(false) => {
@@ -147,7 +157,7 @@ fn prepare(
     records: &[Record],
     stop: &AtomicBool,
     on_bytes: OnBytes<'_>,
-) -> Result<(Prepared, Vec<String>)> {
+) -> Result<(Prepared, Left)> {
     let mut by_session: BTreeMap<&str, Vec<(Arc<BatchMeta>, SegmentRecord)>> = BTreeMap::new();
     for record in records {
         let batch = Arc::new(BatchMeta {
@@ -193,11 +203,11 @@ fn prepare(
         }
     }
     let generation = tables.generation;
-    let done: Vec<Result<(Prepared, Vec<String>)>> = tasks
+    let done: Vec<Result<(Prepared, Left)>> = tasks
         .into_par_iter()
         .map(|task| {
             let mut sink = Sink::new(lake, generation);
-            let mut notes = Vec::new();
+            let mut left = Left::default();
             for mut one in task {
                 for (batch, segment) in one.segments {
                     if stop.load(Ordering::Relaxed) {
@@ -206,20 +216,25 @@ fn prepare(
                     let length = segment.end - segment.offset;
                     match one.session.take(lake, &batch, &segment, &mut sink)? {
                         Told::Rows | Told::Nothing => {}
-                        Told::Note(note) => notes.push(note),
+                        Told::Note(note) => left.notes.push(note),
+                        Told::Damaged(note) => {
+                            left.notes.push(note);
+                            left.damaged += 1;
+                        }
                     }
                     on_bytes(length);
                 }
             }
-            Ok((sink.finish()?, notes))
+            Ok((sink.finish()?, left))
         })
         .collect();
     let mut prepared = Prepared::default();
-    let mut notes = Vec::new();
+    let mut left = Left::default();
     for one in done {
         let (part, told) = one?;
         prepared.merge(part);
-        notes.extend(told);
+        left.notes.extend(told.notes);
+        left.damaged += told.damaged;
     }
-    Ok((prepared, notes))
+    Ok((prepared, left))
 }

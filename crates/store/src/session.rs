@@ -16,6 +16,8 @@ pub(crate) enum Told {
     Nothing,
     /// It could not be taken; a person should know.
     Note(String),
+    /// So because an object is damaged: it is an input that could not be read.
+    Damaged(String),
 }
 
 /// A branch and, once its bytes were read, the writer that stands at its head.
@@ -61,6 +63,12 @@ impl Session {
             Err(Error::Purged(what)) => {
                 Ok(Told::Note(format!("session {}: {what} was purged; its rows are left out", self.id)))
             }
+            // Nothing of this segment was taken yet: a piece is read, and whole, before a row of it is made.
+            Err(Error::Damaged { path, what }) => Ok(Told::Damaged(format!(
+                "session {}: {path} is damaged: {what}; its rows are left out until it is restored and the tables are \
+                 rebuilt",
+                self.id
+            ))),
             other => other,
         }
     }
@@ -126,10 +134,19 @@ impl Session {
     fn begin(&mut self, lake: &Lake, place: Place, pieces: Vec<Piece>, flags: Flags, sink: &mut Sink) -> Result<Told> {
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let mut writer = BranchWriter::new(&self.id, number, place.clone(), flags);
-        for piece in &pieces {
-            write(lake, &mut writer, piece, sink)?;
+        let mut live = Live { place, branch: number, flags, pieces: Vec::new(), writer: None };
+        for piece in pieces {
+            if let Err(e) = write(lake, &mut writer, &piece, sink) {
+                // The pieces before it have their rows, and so the branch its number.
+                if !live.pieces.is_empty() {
+                    self.branches.push(live);
+                }
+                return Err(e);
+            }
+            live.pieces.push(piece);
         }
-        self.branches.push(Live { place, branch: number, flags, pieces, writer: Some(writer) });
+        live.writer = Some(writer);
+        self.branches.push(live);
         Ok(Told::Rows)
     }
 

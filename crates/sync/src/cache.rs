@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use lake_store::{Lake, Tip, log};
+use lake_store::{Error, Lake, Result, Tip, log};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -23,17 +23,35 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Opens it. One of another lake, or of a log that does not hold its last record, is empty.
-    pub(crate) fn open(folder: Option<&Path>, lake: &Lake, source: &str) -> Cache {
+    /// Opens it. One of another lake is empty.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the log has not the last record that it knows: then the log is older than it was, or another
+    /// stands in its place. To put a batch on top of that would hide it for good, and a host that may read nothing but the
+    /// log has only this to tell it by.
+    pub(crate) fn open(folder: Option<&Path>, lake: &Lake, source: &str) -> Result<Cache> {
         let name = hex::encode(&Sha256::digest(format!("{}\0{source}", lake.id()))[..16]);
         let at = folder.map(|f| f.join(format!("files-{name}.json")));
         let read = at.as_ref().and_then(|p| std::fs::read(p).ok());
         let stored: Stored = read.and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
-        let holds = stored.lake == lake.id()
-            && stored.tip.k > 0
-            && matches!(log::read(lake, stored.tip.k), Ok(Some((_, tip))) if tip.sha256 == stored.tip.sha256);
         let fresh = Stored { lake: lake.id().to_owned(), ..Stored::default() };
-        Cache { at, stored: if holds { stored } else { fresh } }
+        if stored.lake != lake.id() || stored.tip.k == 0 {
+            return Ok(Cache { at, stored: fresh });
+        }
+        let k = stored.tip.k;
+        let what = match log::read(lake, k)? {
+            Some((_, tip)) if tip.sha256 == stored.tip.sha256 => return Ok(Cache { at, stored }),
+            Some(_) => "it is another than the one that this machine saw",
+            None => "it is missing, though this machine saw it",
+        };
+        let remembered = at.map(|at| at.display().to_string()).unwrap_or_default();
+        Err(Error::Damaged {
+            path: format!("{}/log/{k:020}.json", lake.address().trim_end_matches('/')),
+            what: format!(
+                "{what}: the log was replaced, by an older backup perhaps, and batches are gone from it; if that is meant \
+                 to be so, remove {remembered}, and what is missing is read again"
+            ),
+        })
     }
 
     pub(crate) fn has(&self, path: &Path, stamp: &Stamp) -> bool {

@@ -101,6 +101,8 @@ pub struct Summary {
     pub problems: Vec<Problem>,
     /// The first 100 lines that are no events.
     pub bad_lines: Vec<BadLine>,
+    /// Segments that a derive left out because an object in the lake is damaged; each has a note.
+    pub damaged: u64,
     /// What a derive had to say.
     pub notes: Vec<String>,
 }

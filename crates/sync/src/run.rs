@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
             self.summary.problems.push(Problem { path: dir.path.clone(), what: what.into() });
             return Ok(());
         }
-        let mut cache = Cache::open(self.options.cache.as_deref(), self.lake, &dir.source);
+        let mut cache = Cache::open(self.options.cache.as_deref(), self.lake, &dir.source)?;
         let files = find::files(&dir.path, &mut self.summary.problems);
         self.summary.found += files.len() as u64;
         let there: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
@@ -284,6 +284,7 @@ impl<'a> Run<'a> {
                 Ok(derived) => {
                     self.summary.tables_at = Some(derived.to);
                     self.summary.notes.extend(derived.notes);
+                    self.summary.damaged = derived.damaged;
                 }
                 Err(e @ Error::Parser { .. }) => {
                     self.summary.problems.push(Problem { path: self.lake.address().into(), what: e.to_string() });

@@ -72,3 +72,66 @@ fn sql_and_dry_runs_say_how_far_the_tables_are_behind() {
     let ran = kit.run(&["sql", "select count(*) as n from sessions"]).exits(0);
     assert!(ran.prints(&["11"]).err.is_empty());
 }
+
+#[test]
+fn a_host_that_only_adds_tells_a_log_that_is_older_than_it_was() {
+    let kit = Kit::new().var("TRACE_LAKE_URL", "lake");
+    let data = kit.data_dir("data");
+    let sync = ["sync", "--data-dir", "data", "--idle", "0s", "--no-derive"];
+    kit.run(&sync).exits(3).prints(&["version 1"]);
+    let trace = std::fs::read_to_string(data.join("traces/demo-01-flipped.jsonl")).expect("a trace");
+    let night = |name: &str| {
+        kit.write(&format!("data/traces/{name}.jsonl"), &trace.replace("demo-01-flipped", name));
+    };
+    night("second");
+    kit.run(&sync).exits(0).prints(&["new 1", "version 2"]);
+    let newest = std::fs::read(record(&kit, 2)).expect("a record");
+    // From a backup of the night before; there are no tables that it could be compared with.
+    std::fs::remove_file(record(&kit, 2)).expect("removed");
+    night("third");
+    for dry in [&[][..], &["--dry-run"]] {
+        kit.run(&[&sync[..], dry].concat())
+            .exits(1)
+            .says(&["00002.json is damaged: it is missing, though this machine saw it", "hint: "]);
+    }
+    assert!(!record(&kit, 2).exists());
+    // Another host, which saw nothing, puts its own there.
+    kit.write("theirs/traces/other.jsonl", &trace.replace("demo-01-flipped", "other"));
+    let mut other = kit.command(&["sync", "--data-dir", "theirs", "--idle", "0s", "--no-derive"]);
+    assert!(other.env("HOME", kit.text("elsewhere")).output().expect("it runs").status.success());
+    kit.run(&sync).exits(1).says(&["is another than the one that this machine saw"]);
+    std::fs::write(record(&kit, 2), newest).expect("restored");
+    kit.run(&sync).exits(0).prints(&["new 1", "version 3"]);
+    // Meant to be so: without the cache everything is read again, and what is missing goes in.
+    std::fs::remove_file(record(&kit, 3)).expect("removed");
+    std::fs::remove_dir_all(kit.path("home/.local/state/trace-lake/cache")).expect("the cache");
+    kit.run(&sync).exits(0).prints(&["new 1", "unchanged 12"]);
+    kit.run(&["derive"]).exits(0);
+    kit.run(&["sql", "select count(*) as n from sessions"]).exits(0).prints(&["13"]);
+}
+
+#[test]
+fn one_damaged_object_keeps_no_other_out_of_the_tables() {
+    let kit = Kit::with_demo();
+    let object = files(&kit.path("lake/raw")).into_keys().find(|path| path.contains("demo-01")).expect("a raw object");
+    let path = kit.path("lake/raw").join(&object);
+    let whole = std::fs::read(&path).expect("an object");
+    std::fs::write(&path, "no frame of zstd").expect("written");
+    let said = ["session demo-01-flipped", object.as_str(), "is damaged", "its rows are left out"];
+    kit.run(&["rebuild"]).exits(3).prints(&["generation 2 stands at version 1, 10 segments"]).says(&said);
+    kit.run(&["sql", "select count(*) as n from sessions"]).exits(0).prints(&["10"]);
+    std::fs::write(&path, &whole).expect("restored");
+    kit.run(&["rebuild"]).exits(0).prints(&["generation 3 stands at version 1, 11 segments"]);
+    // So does each command that derives.
+    let nights: [&[&str]; 4] = [&["derive"], &["check"], &["export", "--out", "out"], &["sync", "--data-dir", "empty"]];
+    kit.write("empty/traces/none.txt", "");
+    for night in nights {
+        let kit = Kit::new().var("TRACE_LAKE_URL", "lake");
+        kit.write("empty/traces/none.txt", "");
+        kit.run(&["sync", "--data-dir", &demo_dir(), "--idle", "0s", "--no-derive"]).exits(3);
+        let object = files(&kit.path("lake/raw")).into_keys().find(|path| path.contains("demo-01")).expect("an object");
+        std::fs::write(kit.path("lake/raw").join(&object), &whole[..whole.len() / 2]).expect("written");
+        kit.run(night).exits(3).says(&["session demo-01-flipped", "is damaged"]);
+        kit.run(&["sql", "select count(*) as n from sessions"]).exits(0).prints(&["10"]);
+    }
+}

@@ -3,7 +3,7 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::settings::Flags;
-use crate::units::parse_size;
+use crate::units::parse_memory;
 use crate::{
     cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_export, cmd_keys, cmd_man,
     cmd_rebuild, cmd_show, cmd_sql, cmd_status, cmd_sync,
@@ -38,8 +38,8 @@ pub(crate) struct Global {
     /// One JSON object on stdout, errors too
     #[arg(long, global = true, action = ArgAction::SetTrue)]
     pub(crate) json: bool,
-    /// Memory that the whole process may take, such as 448MiB
-    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    /// Memory that the whole process may take, such as 448MiB; 64MiB at least
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_memory)]
     pub(crate) memory_limit: Option<u64>,
 }
 

@@ -14,13 +14,13 @@ use serde_json::json;
 use crate::cmd_check::listed;
 use crate::context::{Context, read};
 use crate::exit::{Exit, usage};
-use crate::lake_sql;
+use crate::lake_sql::{self, LakeSql};
 use crate::ledger_arg::LedgerArgs;
 use crate::lock::lock;
 use crate::out::{self, escape, note};
-use crate::outside::refuse_lake;
+use crate::outside::{refuse_here, refuse_lake};
 use crate::progress::Progress;
-use crate::units::{count, parse_when};
+use crate::units::{count, parse_some, parse_when};
 
 /// Arguments of `export`.
 #[derive(Args, Debug)]
@@ -49,7 +49,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum, default_value_t = CutOutput::Keep)]
     on_truncated_output: CutOutput,
     /// Most pairs of one task
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_some)]
     pairs_per_task: usize,
     /// Which pairs of a task are taken first
     #[arg(long, value_enum, default_value_t = Strategy::ClosestLength)]
@@ -146,6 +146,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         allow.fingerprint_key = Context::fingerprint_key(&lake);
     }
     refuse_lake(&lake, &context.env.here.join(&args.out), "--out")?;
+    refuse_here(&context.env.here, &args.out)?;
     let out_text = args.out.display().to_string();
     // Two exports of one lake to two places do not do the same work: the place is part of the lock.
     let _lock = match args.dry_run {
@@ -157,6 +158,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     if let Some(predicate) = &args.where_sql {
         let sql = lake_sql::open(context, lake.clone(), Some(catalog.k), false)?;
         let chosen = sql.wait(context, sql.query.select_where(predicate))?;
+        unjudged(context, &sql, predicate)?;
         request.selection = Some(chosen.into_iter().collect());
     }
     let scans = scans(&lake, &catalog, &context.secrets_digest()?)?;
@@ -279,6 +281,28 @@ fn folder(context: &Context, out: &Path) -> anyhow::Result<PathBuf> {
         ));
     }
     Ok(context.env.here.join(out))
+}
+
+/// Says how many sessions a predicate over what checks found cannot choose, because no check has looked at them.
+fn unjudged(context: &Context, sql: &LakeSql, predicate: &str) -> anyhow::Result<()> {
+    for (column, looked) in [("outcome", "judged"), ("verified", "judged"), ("secrets", "scanned")] {
+        let named = predicate.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == column);
+        if !named {
+            continue;
+        }
+        let by = if column == "secrets" { "secrets" } else { "outcome" };
+        let rows = sql.rows(context, &format!("select count(*) as n from sessions where {by} is null"))?;
+        let n = rows.first().and_then(|row| row.get("n")?.as_u64()).unwrap_or(0);
+        if n > 0 {
+            let sessions = count(n, "session");
+            note(format!(
+                "warning: {sessions} not {looked} by a check, so that `{column}` says nothing of them in --where: \
+                 `trace-lake check` first"
+            ));
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Secret checks of the bytes that will be read: of each branch up to its end in the catalog. Of two rows the worse

@@ -30,10 +30,12 @@ pub(crate) fn find(env: &Env, settings: &Settings) -> anyhow::Result<Found> {
                     paths.push(path);
                 } else if is_pattern(text) {
                     let matches = matching(text)?;
-                    if matches.is_empty() {
+                    let unnamed = unnamed(&path);
+                    if matches.is_empty() && unnamed.is_empty() {
                         missing.push(path);
                     }
                     paths.extend(matches);
+                    missing.extend(unnamed);
                 } else {
                     missing.push(path);
                 }
@@ -45,7 +47,8 @@ pub(crate) fn find(env: &Env, settings: &Settings) -> anyhow::Result<Found> {
             })?;
             paths =
                 matching(&format!("{}/.claude/plugins/data/*", glob::Pattern::escape(&home.display().to_string())))?;
-            if paths.is_empty() {
+            missing = unnamed(&home.join(".claude/plugins/data/*"));
+            if paths.is_empty() && missing.is_empty() {
                 missing.push(home.join(".claude/plugins/data/*"));
             }
         }
@@ -74,7 +77,9 @@ pub(crate) fn find(env: &Env, settings: &Settings) -> anyhow::Result<Found> {
 /// What is wrong with a data dir that is none.
 pub(crate) fn said(path: &Path) -> String {
     let shown = crate::out::escape(&path.display().to_string());
-    if is_pattern(&shown) && !path.exists() {
+    if path.to_str().is_none() {
+        format!("{shown} has a name that is no UTF-8, and no pattern matches it: rename it")
+    } else if is_pattern(&shown) && !path.exists() {
         format!("{shown} matches no folder with traces/ in it")
     } else if path.is_dir() {
         format!("{shown} has no traces/")
@@ -87,6 +92,17 @@ pub(crate) fn said(path: &Path) -> String {
 
 fn has_traces(path: &Path) -> bool {
     path.join("traces").is_dir()
+}
+
+/// Data dirs beside those that a pattern matches that it cannot match whatever it says: their names are no text.
+fn unnamed(pattern: &Path) -> Vec<PathBuf> {
+    let Some(parent) = pattern.parent().filter(|parent| parent.to_str().is_some_and(|text| !is_pattern(text))) else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.to_str().is_none() && has_traces(path)).collect();
+    found.sort();
+    found
 }
 
 fn is_pattern(text: &str) -> bool {

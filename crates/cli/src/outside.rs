@@ -17,6 +17,17 @@ pub(crate) fn refuse_lake(lake: &Lake, out: &Path, flag: &str) -> anyhow::Result
     Ok(())
 }
 
+/// The folder that a command runs in is no output: a shell would stand in what is gone.
+pub(crate) fn refuse_here(here: &Path, out: &Path) -> anyhow::Result<()> {
+    if real(&here.join(out)) != real(here) {
+        return Ok(());
+    }
+    Err(failed(
+        format!("--out {} is the folder that this runs in", out.display()),
+        "name a folder that is not there yet, such as --out training-sets",
+    ))
+}
+
 /// A path without links, though its end may not be there yet.
 fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -83,7 +83,7 @@ pub(crate) fn classify(error: &anyhow::Error) -> (Exit, Option<String>) {
 
 fn of_store(error: &StoreError) -> Option<(Exit, &'static str)> {
     Some(match error {
-        StoreError::Address(..) => (Exit::Usage, "a lake is a folder, or an s3://, gs:// or az:// URL"),
+        StoreError::Address(..) => (Exit::Usage, "a lake is a folder, or a file://, s3://, gs:// or az:// URL"),
         StoreError::NoLake(_) => {
             (Exit::Failed, "check --lake; `trace-lake sync` makes a lake in a folder or bucket that is there")
         }

@@ -8,7 +8,7 @@ use crate::config_file::{self, At, ConfigFile};
 use crate::env::Env;
 use crate::exit::usage;
 use crate::store_options::store_options;
-use crate::units::{parse_duration, parse_size};
+use crate::units::{parse_duration, parse_memory};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub(crate) fn settings(env: &Env, flags: &Flags) -> anyhow::Result<Settings> {
         trust: path(text(env, flags.trust.as_ref(), "trust", Some("TRACE_LAKE_TRUST"), &files, |f| f.trust.as_ref())),
         allow: path(text(env, flags.allow.as_ref(), "allow", None, &files, |f| f.allow.as_ref())),
         data_dirs: data_dirs(env, flags, &files),
-        source: text(env, flags.source.as_ref(), "source", None, &files, |f| f.source.as_ref()).map(|(s, _)| s),
+        source: source(text(env, flags.source.as_ref(), "source", None, &files, |f| f.source.as_ref()))?,
         idle: parsed(flags.idle, "idle", &files, |f| f.idle.as_ref(), parse_duration, Duration::from_secs(86_400))?,
         corrections_from: first(&files, |f| f.corrections_from.as_ref())
             .map_or(Setting::new(Vec::new(), Origin::Default), |(setting, _)| setting),
@@ -109,13 +109,25 @@ pub(crate) fn settings(env: &Env, flags: &Flags) -> anyhow::Result<Settings> {
             "memory-limit",
             &files,
             |f| f.memory_limit.as_ref(),
-            parse_size,
+            parse_memory,
             448 << 20,
         )?,
         store,
         lake,
         files: files.into_iter().map(|f| f.path).collect(),
     })
+}
+
+/// A source's name: who may retract what hangs on it, so it is none that every other host may have too by mistake.
+fn source(found: Option<(Setting<String>, PathBuf)>) -> anyhow::Result<Option<Setting<String>>> {
+    let Some((setting, _)) = found else { return Ok(None) };
+    if setting.value.trim().is_empty() {
+        return Err(usage(
+            format!("{}: the name of a source is empty", setting.origin),
+            "leave it out for host:absolute data dir, or name it",
+        ));
+    }
+    Ok(Some(setting))
 }
 
 /// The first file that has it, and the folder that relative paths in it start from.

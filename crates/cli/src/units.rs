@@ -4,7 +4,8 @@ use std::time::Duration;
 
 /// `24h`, `0s`, `90m`, `1h30m`, `2d`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let bad = || format!("`{text}` is no duration such as 24h, 90m, 30s or 2d");
+    let bad =
+        || format!("`{text}` is no duration: a number with its unit is expected, such as 24h, 90m, 30s, 2d or 0s");
     let mut rest = text.trim();
     let mut seconds = 0u64;
     if rest.is_empty() {
@@ -43,6 +44,20 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         _ => return Err(bad()),
     };
     number.checked_mul(unit).ok_or_else(bad)
+}
+
+/// Less than this does not hold the threads, buffers and spills of a run, bytes.
+const LEAST_MEMORY: u64 = 64 << 20;
+
+/// A size that a process can work with.
+pub(crate) fn parse_memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text)?;
+    if bytes < LEAST_MEMORY { Err(format!("`{text}` is too little: 64MiB is the least")) } else { Ok(bytes) }
+}
+
+/// A number from 1 on.
+pub(crate) fn parse_some(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("`{text}` is no number from 1 on"))
 }
 
 /// A date (its first moment, UTC) or an RFC 3339 time, as milliseconds since 1970 UTC.

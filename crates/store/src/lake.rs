@@ -139,6 +139,9 @@ impl Lake {
             }
             None => {
                 let url = Url::parse(address).map_err(|e| Error::Address(address.into(), e.to_string()))?;
+                object_store::ObjectStoreScheme::parse(&url).map_err(|_| {
+                    Error::Address(address.into(), format!("`{}://` is no store that is known", url.scheme()))
+                })?;
                 let (store, prefix) =
                     object_store::parse_url_opts(&url, options).map_err(Error::store("opening", address))?;
                 Arc::new(PrefixStore::new(store, prefix))

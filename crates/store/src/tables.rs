@@ -90,11 +90,20 @@ impl Tables {
     /// Those of the store.
     pub fn open(lake: &Lake) -> Result<Option<Tables>> {
         let Some(generation) = newest(lake)? else { return Ok(None) };
+        // Rows of another parser are read all the same; a file that is damaged says nothing of what stands behind it.
+        parser_of(lake, generation)?;
         let opened = all_four(lake, |name| async move { delta::open(lake, &names::table(generation, name)).await })?;
         let Some(tables) = opened.into_iter().collect::<Option<Vec<_>>>().and_then(|t| t.try_into().ok()) else {
-            return Ok(None);
+            // The first one is announced before its tables are made, any other once they are whole.
+            if generation == 1 {
+                return Ok(None);
+            }
+            let path = lake.at(&names::generation(generation));
+            return Err(Error::Damaged { path, what: "the tables that it announces are not all there".into() });
         };
-        Self::whole(lake, generation, tables).map(Some)
+        let tables = Self::whole(lake, generation, tables)?;
+        tables.has_record(lake)?;
+        Ok(Some(tables))
     }
 
     /// The newest generation to derive into; the first one is made where there is none.
@@ -114,15 +123,20 @@ impl Tables {
             return Err(Error::Parser { found, ours: PARSER });
         }
         let tables = Self::open_generation(lake, generation)?;
-        // Records come before their rows. Without this one the log is older than the tables, and the next batch would
-        // take a number that the tables have passed: its rows would never come.
-        if tables.k > 0 && log::read(lake, tables.k)?.is_none() {
-            return Err(Error::Damaged {
-                path: lake.at(&names::log_record(tables.k)),
-                what: format!("it is missing, though the tables stand at version {}", tables.k),
-            });
-        }
+        tables.has_record(lake)?;
         Ok(tables)
+    }
+
+    /// Records come before their rows. Without the one that the tables stand at the log is older than they are, and the next
+    /// batch would take a number that they have passed: its rows would never come.
+    fn has_record(&self, lake: &Lake) -> Result<()> {
+        if self.k == 0 || log::read(lake, self.k)?.is_some() {
+            return Ok(());
+        }
+        Err(Error::Damaged {
+            path: lake.at(&names::log_record(self.k)),
+            what: format!("it is missing, though the tables stand at version {}", self.k),
+        })
     }
 
     pub(crate) fn open_generation(lake: &Lake, generation: u32) -> Result<Tables> {

@@ -24,12 +24,30 @@ fn wrong_usage_is_2() {
         &["status", "--source", "x"],
         &["sql", "select 1", "--query", "tool-mix"],
         &["status", "--memory-limit", "lots"],
+        &["status", "--memory-limit", "1KiB"],
+        &["sync", "--source", "", "--data-dir", "x", "--lake", "y"],
+        &["export", "--out", "x", "--pairs-per-task", "0"],
         &["keys"],
     ] {
         let ran = kit.run(args).exits(2);
         assert_eq!(ran.out, "", "{args:?}");
         assert!(!ran.err.is_empty(), "{args:?}");
     }
+}
+
+#[test]
+fn a_refused_value_comes_with_what_is_expected() {
+    let kit = Kit::new();
+    for (args, part) in [
+        (&["sync", "--idle", "0"][..], "a number with its unit is expected, such as 24h, 90m, 30s, 2d or 0s"),
+        (&["status", "--memory-limit", "1KiB"], "64MiB is the least"),
+        (&["export", "--out", "x", "--pairs-per-task", "0"], "no number from 1 on"),
+        (&["sync", "--source", " ", "--lake", "y"], "the name of a source is empty"),
+    ] {
+        kit.run(args).exits(2).says(&[part]);
+    }
+    kit.write("trace-lake.toml", "memory_limit = \"1MiB\"\n");
+    kit.run(&["config"]).exits(2).says(&["trace-lake.toml:1", "64MiB is the least"]);
 }
 
 #[test]

@@ -75,6 +75,20 @@ fn a_trust_file_is_refused_with_its_name_and_place() {
 }
 
 #[test]
+fn a_data_dir_whose_name_is_no_text_is_told_where_a_pattern_passes_over_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let kit = Kit::new();
+    kit.data_dir("all/one");
+    let odd = std::ffi::OsStr::from_bytes(b"two-\xff");
+    std::fs::create_dir_all(kit.path("all").join(odd).join("traces")).expect("folders");
+    std::fs::create_dir_all(kit.path("all").join(std::ffi::OsStr::from_bytes(b"no-\xfe"))).expect("a folder");
+    let ran = sync(&kit, "lake", "all/*", &[]).exits(3).prints(&["found 11"]);
+    ran.says(&["missing: ", "all/two-", "is no UTF-8, and no pattern matches it"]);
+    std::fs::remove_dir_all(kit.path("all/one")).expect("removed");
+    sync(&kit, "lake", "all/*", &[]).exits(1).says(&["is no UTF-8"]);
+}
+
+#[test]
 fn links_that_lead_round_or_nowhere_block_no_trace() {
     let kit = Kit::new();
     let dir = kit.data_dir("data");
@@ -245,5 +259,11 @@ fn a_reader_that_goes_away_is_no_failure() {
     ] {
         let ran = kit.sh(&format!("{{ $T {command}; echo $? >&2; }} | true"));
         assert_eq!(ran.err.trim(), "0", "{command}");
+    }
+    // More than a pipe holds, in each form, of which the reader takes one line.
+    for format in ["csv", "json", "table"] {
+        let sql = "select a.ext, b.text from events a cross join events b";
+        let ran = kit.sh(&format!("{{ $T sql --format {format} '{sql}'; echo $? >&2; }} | head -n 1"));
+        assert_eq!(ran.err.trim(), "0", "{format}");
     }
 }

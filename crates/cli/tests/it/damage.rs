@@ -135,3 +135,29 @@ fn one_damaged_object_keeps_no_other_out_of_the_tables() {
         kit.run(&["sql", "select count(*) as n from sessions"]).exits(0).prints(&["10"]);
     }
 }
+
+#[test]
+fn sql_names_a_generation_file_or_a_record_that_is_damaged() {
+    let kit = Kit::with_demo();
+    kit.run(&["rebuild"]).exits(0);
+    let ask = ["sql", "select count(*) as n from sessions"];
+    let sound = std::fs::read(kit.path("lake/tables/g0002.json")).expect("a file");
+    for (name, body) in [("g0002", "half a {"), ("g0007", "{}"), ("g0007", "{\"parser\":1,\"k\":1}")] {
+        let path = kit.path(&format!("lake/tables/{name}.json"));
+        std::fs::write(&path, body).expect("written");
+        for command in [&ask[..], &["status"], &["show", "demo-01"]] {
+            kit.run(command).exits(1).says(&[&format!("tables/{name}.json is damaged"), "hint: "]);
+        }
+        if name == "g0002" {
+            std::fs::write(&path, &sound).expect("restored")
+        } else {
+            std::fs::remove_file(&path).expect("removed")
+        }
+    }
+    kit.run(&ask).exits(0).prints(&["11"]);
+    let whole = std::fs::read(record(&kit, 1)).expect("a record");
+    std::fs::write(record(&kit, 1), &whole[..whole.len() / 2]).expect("written");
+    kit.run(&ask).exits(1).says(&["00001.json is damaged"]);
+    std::fs::remove_file(record(&kit, 1)).expect("removed");
+    kit.run(&ask).exits(1).says(&["00001.json is damaged: it is missing, though the tables stand at version 1"]);
+}

@@ -13,7 +13,8 @@ fn a_lake_that_is_not_there() {
     }
     let ran = kit.run(&["sync", "--lake", "no/such/lake", "--data-dir", &demo_dir()]).exits(1);
     ran.says(&["no/such does not exist", "make the folder or bucket first"]);
-    kit.run(&["status", "--lake", "nonsense://x/y"]).exits(1).says(&["opening the lake nonsense://x/y"]);
+    let ran = kit.run(&["status", "--lake", "s4://x/y"]).exits(2);
+    ran.says(&["opening the lake s4://x/y", "`s4://` is no store", "file://, s3://, gs:// or az://"]);
     kit.write("lake/lake.json", "not json");
     kit.run(&["status", "--lake", "lake"]).exits(1).says(&["lake.json is damaged"]);
 }

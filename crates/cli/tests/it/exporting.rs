@@ -100,3 +100,57 @@ fn check_and_export_derive_what_is_behind() {
     kit.run(&["check", "--lake", "lake"]).exits(0).prints(&["looked at 11 sessions", "not judged"]);
     kit.run(&["check", "--lake", "lake"]).exits(0).prints(&["looked at 0 sessions", "11 had theirs"]);
 }
+
+#[test]
+fn a_choice_by_what_no_check_has_looked_at_is_warned_of() {
+    let kit = Kit::new().var("TRACE_LAKE_URL", "lake");
+    kit.run(&["sync", "--data-dir", &demo_dir(), "--idle", "0s"]).exits(3);
+    let chosen = |name: &str, predicate: &str| kit.run(&["export", "--out", name, "--where", predicate]).exits(0);
+    chosen("a", "outcome = 'flipped'").says(&[
+        "11 sessions not judged by a check",
+        "`outcome`",
+        "`trace-lake check` first",
+    ]);
+    chosen("b", "secrets = 'clean'").says(&["11 sessions not scanned by a check"]);
+    assert!(!chosen("c", "recorded_outcome = 'flipped'").err.contains("by a check"));
+    kit.run(&["check", "--trust", &trust_file()]).exits(0);
+    assert!(!chosen("d", "outcome = 'flipped' and secrets = 'clean'").err.contains("by a check"));
+}
+
+#[test]
+fn the_folder_that_it_runs_in_is_no_output() {
+    let kit = Kit::with_demo();
+    std::fs::create_dir(kit.path("empty")).expect("a folder");
+    let mut command = kit.command(&["export", "--out", ".", "--force"]);
+    let ran = command.current_dir(kit.path("empty")).output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("the folder that this runs in") && said.contains("hint: "), "{said}");
+    assert!(kit.path("empty").is_dir());
+}
+
+#[test]
+fn what_killed_exports_left_is_removed_by_the_next_to_the_same_place() {
+    let kit = Kit::with_demo();
+    let hour = std::time::Duration::from_secs(3600);
+    let left = |name: &str, age: std::time::Duration| {
+        std::fs::create_dir(kit.path(name)).expect("a folder");
+        kit.write(&format!("{name}/sft"), "half a row");
+        let folder = std::fs::File::open(kit.path(name)).expect("a folder");
+        folder.set_modified(std::time::SystemTime::now() - age).expect("a time");
+        folder
+    };
+    drop(left(".out.part-dead", hour));
+    let alive = left(".out.part-alive", hour);
+    alive.lock().expect("a lock");
+    drop(left(".out.part-young", std::time::Duration::ZERO));
+    drop(left(".other.part-dead", hour));
+    drop(left(".out.part-aside", hour));
+    kit.write(".out.part-aside/old/manifest.json", "what stood in the place before");
+    std::fs::File::open(kit.path(".out.part-aside"))
+        .and_then(|folder| folder.set_modified(std::time::SystemTime::now() - hour))
+        .expect("a time");
+    kit.run(&["export", "--out", "out"]).exits(0);
+    let there = [".out.part-dead", ".out.part-alive", ".out.part-young", ".other.part-dead", ".out.part-aside"];
+    assert_eq!(there.map(|name| kit.path(name).exists()), [false, true, true, true, true]);
+}

@@ -1,17 +1,23 @@
 //! The output folder: whole or not there.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::{Error, Result};
 
+/// A temporary folder that nothing was put into for this long has its lock, if its run lives.
+const SETTLED: Duration = Duration::from_secs(60);
+
 /// A folder beside the output's place. Dropped before it is put there, it is removed.
 #[derive(Debug)]
 pub(crate) struct Folder {
     temporary: TempDir,
+    /// Locked while it is written: what is not is left over from a run that was killed.
+    _lock: Option<File>,
     out: PathBuf,
     force: bool,
 }
@@ -22,8 +28,11 @@ impl Folder {
         refuse_existing(out, force)?;
         let parent = parent_of(out);
         fs::create_dir_all(&parent).map_err(Error::io("creating", &parent))?;
+        sweep(&parent, out);
         let temporary = beside(&parent, out)?;
-        Ok(Folder { temporary, out: out.to_owned(), force })
+        // A file system without locks keeps what is left over for longer, and nothing else.
+        let lock = File::open(temporary.path()).ok().filter(|folder| folder.try_lock().is_ok());
+        Ok(Folder { temporary, _lock: lock, out: out.to_owned(), force })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -75,10 +84,34 @@ fn parent_of(out: &Path) -> PathBuf {
     }
 }
 
-fn beside(parent: &Path, out: &Path) -> Result<TempDir> {
+fn prefix(out: &Path) -> String {
     let name = out.file_name().map_or_else(|| "out".into(), |name| name.to_string_lossy());
+    format!(".{name}.part-")
+}
+
+/// Removes what earlier runs to the same place left when they were killed. One that is written now is locked, or so new
+/// that it may not be yet; one that holds what stood in the place before, put aside, is nobody's to remove.
+fn sweep(parent: &Path, out: &Path) {
+    let prefix = prefix(out);
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let ours = entry.file_name().to_string_lossy().starts_with(&prefix) && !path.join("old").exists();
+        let age =
+            entry.metadata().ok().filter(fs::Metadata::is_dir).and_then(|meta| meta.modified().ok()?.elapsed().ok());
+        if ours
+            && age.is_some_and(|age| age > SETTLED)
+            && let Ok(folder) = File::open(&path)
+            && folder.try_lock().is_ok()
+        {
+            // What cannot be removed stays, as it did before.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn beside(parent: &Path, out: &Path) -> Result<TempDir> {
     tempfile::Builder::new()
-        .prefix(&format!(".{name}.part-"))
+        .prefix(&prefix(out))
         // What the user's mask takes away is taken away.
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(parent)

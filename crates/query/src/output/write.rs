@@ -1,6 +1,6 @@
 //! One answer, one format.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -57,7 +57,17 @@ const ROW_GROUP: usize = 32 << 20;
 /// # Errors
 /// [`Error::Run`] when the query fails on the way: what was written until then stands. [`Error::Write`] when `out`
 /// takes no more.
-pub async fn write(mut stream: SendableRecordBatchStream, format: Format, out: &mut (dyn Write + Send)) -> Result<u64> {
+pub async fn write(stream: SendableRecordBatchStream, format: Format, out: &mut (dyn Write + Send)) -> Result<u64> {
+    let mut watched = Watched { out, failed: None };
+    let written = write_all(stream, format, &mut watched).await;
+    // Some formats make a text of the cause; whoever reads `… | head` went away, and that is no error.
+    match (written, watched.failed) {
+        (Err(_), Some(source)) => Err(Error::Write(source)),
+        (written, _) => written,
+    }
+}
+
+async fn write_all(mut stream: SendableRecordBatchStream, format: Format, out: &mut (dyn Write + Send)) -> Result<u64> {
     let mut sink = Sink::new(format, stream.schema(), out)?;
     let mut rows = 0;
     while let Some(batch) = stream.next().await {
@@ -67,6 +77,36 @@ pub async fn write(mut stream: SendableRecordBatchStream, format: Format, out: &
     }
     sink.finish()?;
     Ok(rows)
+}
+
+/// Remembers why what it writes to took no more.
+struct Watched<'a> {
+    out: &'a mut (dyn Write + Send),
+    failed: Option<io::Error>,
+}
+
+impl Watched<'_> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|e| {
+            let again = io::Error::new(e.kind(), e.to_string());
+            if e.kind() != io::ErrorKind::Interrupted {
+                self.failed.get_or_insert(e);
+            }
+            again
+        })
+    }
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.keep(done)
+    }
 }
 
 enum Sink<'a> {

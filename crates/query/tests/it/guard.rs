@@ -89,6 +89,7 @@ async fn questions_go_through() {
             "events",
             "exports",
             "findings",
+            "held_back",
             "hosts",
             "messages",
             "rejects",

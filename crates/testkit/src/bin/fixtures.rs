@@ -1,4 +1,4 @@
-//! Writes the committed fixtures: `cargo run -p lake-testkit --bin fixtures -- fixtures`.
+//! Writes the committed fixtures: `make fixtures`.
 
 use std::error::Error;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Writes made traces: `cargo run --release -p lake-testkit --bin made -- DIR --mb 500 [--seed N] [--keys N] [--trust FILE]`.
+//! Writes made traces: `cargo run --release --bin made -- DIR --mb 500 [--seed N] [--keys N] [--trust FILE]`.
 
 use std::error::Error;
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 use crate::hit::{ceil, floor};
 use crate::ruleset::Action;
-use crate::{Hit, Rule, RuleSet, checks, generic, judge, manifest, pem};
+use crate::{Hit, Rule, RuleSet, checks, generic, judge, manifest, near, pem};
 use std::ops::Range;
 
 /// What was found in one view of a text.
@@ -42,7 +42,7 @@ impl Tries {
 
 impl Found {
     /// Whether the rule is still to be tried at `at`: after a dozen failures in one unbroken run, it is not.
-    fn allow(&mut self, set: &RuleSet, rule: usize, bytes: &[u8], at: usize) -> bool {
+    pub(crate) fn allow(&mut self, set: &RuleSet, rule: usize, bytes: &[u8], at: usize) -> bool {
         if self.runs.is_empty() {
             self.runs.resize(set.rules().len(), (usize::MAX, 0));
         }
@@ -62,7 +62,7 @@ impl Found {
         }
     }
 
-    fn is_known(&self, rule: &str, at: usize) -> bool {
+    pub(crate) fn is_known(&self, rule: &str, at: usize) -> bool {
         self.hits.iter().rev().take(8).any(|hit| hit.rule == rule && hit.start <= at && at < hit.end)
     }
 }
@@ -78,6 +78,10 @@ pub(crate) fn find(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
                 Action::Rule { rule, keyword } => {
                     let number = usize::from(rule);
                     let rule = &set.rules()[number];
+                    if rule.near {
+                        near::confirm(set, rule, number, text, at, &mut found);
+                        continue;
+                    }
                     confirm(set, rule, (number, usize::from(keyword)), text, at, &mut found);
                 }
                 Action::Name => generic::assignment(set, text, at, &mut found),
@@ -117,10 +121,10 @@ fn confirm(
     if !rule.nocase && &bytes[at.clone()] != rule.keywords[keyword].as_bytes() {
         return;
     }
-    let Some(pattern) = &rule.pattern else { return };
     if (rule.lead == 0 && rule.boundary && !starts_token(bytes, at.start)) || found.is_known(rule.id, at.start) {
         return;
     }
+    let Some(pattern) = rule.pattern.as_ref().and_then(|pattern| pattern.get()) else { return };
     if !found.allow(set, number, bytes, at.start) {
         return;
     }
@@ -146,7 +150,7 @@ fn confirm(
     }
 }
 
-fn is_secret(rule: &Rule, value: &str) -> bool {
+pub(crate) fn is_secret(rule: &Rule, value: &str) -> bool {
     (value.len() < 16 || judge::entropy(value) >= rule.min_entropy)
         && !judge::is_sample_token(value)
         && rule.checks.iter().all(|&check| checks::passes(check, value))
@@ -184,7 +188,7 @@ pub(crate) fn starts_token(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Whether a token can end here.
-fn ends_token(bytes: &[u8], end: usize) -> bool {
+pub(crate) fn ends_token(bytes: &[u8], end: usize) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     end == 0 || end >= bytes.len() || !word(bytes[end - 1]) || !word(bytes[end])
 }

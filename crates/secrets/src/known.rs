@@ -6,7 +6,7 @@ use crate::{Hit, RuleSet, Severity, scan};
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hasher as _;
 use std::ops::Range;
 
@@ -50,14 +50,21 @@ pub struct KnownSecrets {
     /// For each pattern of the automaton, the secret and the form.
     patterns: Vec<(usize, Form)>,
     parts: HashMap<(u64, usize), Vec<Part>>,
+    /// The texts in which pass one found something.
+    seen: HashSet<(u64, usize)>,
 }
 
 impl KnownSecrets {
     /// In order of first sight. A value that several rules found has the name of the most specific.
-    pub(crate) fn new(set: &RuleSet, seen: Vec<(&'static str, String)>, parts: Vec<Part>) -> Self {
+    pub(crate) fn new(
+        set: &RuleSet,
+        secrets: Vec<(&'static str, String)>,
+        parts: Vec<Part>,
+        mut seen: HashSet<(u64, usize)>,
+    ) -> Self {
         let mut values: Vec<(&'static str, String)> = Vec::new();
         let mut by_value: HashMap<String, usize> = HashMap::new();
-        for (rule, value) in seen {
+        for (rule, value) in secrets {
             match by_value.get(&value) {
                 Some(&at) if set.standing(rule).1 > set.standing(values[at].0).1 => values[at].0 = rule,
                 Some(_) => {}
@@ -87,9 +94,10 @@ impl KnownSecrets {
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&needles).ok();
         let mut by_text: HashMap<(u64, usize), Vec<Part>> = HashMap::new();
         for part in parts {
+            seen.insert((part.digest, part.length));
             by_text.entry((part.digest, part.length)).or_default().push(part);
         }
-        Self { secrets, by_value, automaton, patterns, parts: by_text }
+        Self { secrets, by_value, automaton, patterns, parts: by_text, seen }
     }
 
     /// All hits of this text: the rules' own, each known value in any form, and the parts that are split over texts.
@@ -111,6 +119,18 @@ impl KnownSecrets {
             }
         }
         hits
+    }
+
+    /// As [`Self::locate`], for a text that the session was fed: where pass one saw nothing and no known value stands,
+    /// nothing is looked at again.
+    pub fn locate_fed(&self, rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
+        if !cut
+            && !self.automaton.as_ref().is_some_and(|automaton| automaton.is_match(text))
+            && !self.seen.contains(&(digest(text), text.len()))
+        {
+            return Vec::new();
+        }
+        self.locate(rules, text, cut)
     }
 
     fn split(&self, rules: &RuleSet, text: &str) -> Vec<Hit> {

@@ -19,6 +19,7 @@ mod known;
 mod lines;
 mod manifest;
 mod names;
+mod near;
 mod pem;
 mod redact;
 mod rule;

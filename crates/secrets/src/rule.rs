@@ -4,6 +4,7 @@ use crate::Error;
 use crate::checks::Check;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
+use std::sync::OnceLock;
 
 /// How much harm a leak of this kind does.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug, Hash, Deserialize)]
@@ -38,7 +39,9 @@ pub struct Rule {
     pub counter_examples: Vec<String>,
     pub(crate) keywords: Vec<String>,
     pub(crate) nocase: bool,
-    pub(crate) pattern: Option<Regex>,
+    /// Whether the keywords are names near which the pattern is a secret.
+    pub(crate) near: bool,
+    pub(crate) pattern: Option<Pattern>,
     pub(crate) checks: Vec<Check>,
     pub(crate) min_entropy: f32,
     pub(crate) lead: usize,
@@ -87,8 +90,35 @@ pub(crate) struct RuleFile {
     pub(crate) rule: Vec<RuleSpec>,
 }
 
-/// What may stand between a vendor's name and the value: the rest of the identifier, quotes, an operator.
-const BETWEEN: &str = r#"[\w.\-]{0,40}(?:\\*["'`])?[\])]?[ \t]{0,8}(?:=>|:=|==|=|:|,|\s|>)[ \t]{0,8}(?:[Bb]earer |[Tt]oken )?(?:\\*["'`])?"#;
+/// A pattern that is compiled when a text asks for it first: most texts ask for few, and a start asks for none.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    source: String,
+    nocase: bool,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn new(source: String, nocase: bool) -> Self {
+        Self { source, nocase, compiled: OnceLock::new() }
+    }
+
+    /// None for one that cannot be compiled; [`RuleSet::verify`](crate::RuleSet::verify) tells of these.
+    pub(crate) fn get(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| self.compile().ok()).as_ref()
+    }
+
+    pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
+        RegexBuilder::new(&self.source).unicode(false).case_insensitive(self.nocase).size_limit(1 << 21).build()
+    }
+
+    /// Whether a group says what the secret is; then what the pattern begins with is no part of it.
+    fn has_groups(&self) -> bool {
+        let bytes = self.source.as_bytes();
+        let opens = |at: usize| bytes[at] == b'(' && bytes.get(at + 1) != Some(&b'?') && (at == 0 || bytes[at - 1] != b'\\');
+        (0..bytes.len()).any(opens)
+    }
+}
 
 impl Rule {
     /// Compiles a rule; a builtin-only engine part (no pattern) has none.
@@ -100,25 +130,13 @@ impl Rule {
         let in_context = !spec.context.is_empty();
         let source = match (&spec.pattern, &spec.value) {
             (Some(pattern), None) => Some(pattern.clone()),
-            (None, Some(value)) if in_context => {
-                let names: Vec<String> = spec.context.iter().map(|name| regex::escape(name)).collect();
-                Some(format!("(?i:{}){BETWEEN}({value})", names.join("|")))
-            }
+            (None, Some(value)) if in_context => Some(value.clone()),
             (None, None) => None,
             _ => return Err(bad("either `pattern`, or `context` with `value`".into())),
         };
         let anchor = if spec.lead == 0 { r"\A" } else { "" };
-        let pattern = source
-            .map(|source| {
-                RegexBuilder::new(&format!("{anchor}(?:{source})"))
-                    .unicode(false)
-                    .case_insensitive(spec.nocase)
-                    .size_limit(1 << 21)
-                    .build()
-                    .map_err(|error| bad(error.to_string()))
-            })
-            .transpose()?;
-        let captures = pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1);
+        let pattern = source.map(|source| Pattern::new(format!("{anchor}(?:{source})"), spec.nocase));
+        let captures = pattern.as_ref().is_some_and(Pattern::has_groups);
         let keywords = if in_context { spec.context } else { spec.keywords };
         // A name such as `datadog` may be the middle of an identifier; a token's prefix may not.
         let boundary = spec.boundary.unwrap_or(!in_context);
@@ -133,6 +151,7 @@ impl Rule {
             counter_examples: spec.counter_examples,
             keywords,
             nocase: spec.nocase || in_context,
+            near: in_context,
             pattern,
             checks: spec.checks,
             min_entropy: spec.min_entropy.unwrap_or(2.5),

@@ -100,6 +100,25 @@ impl RuleSet {
         &self.rules
     }
 
+    /// Compiles every pattern, which a scan does when it needs one.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] for the first that is none.
+    pub fn verify(&self) -> Result<(), Error> {
+        for rule in &self.rules {
+            if let Some(Err(error)) = rule.pattern.as_ref().map(crate::rule::Pattern::compile) {
+                return Err(Error::Rule { rule: rule.id.to_owned(), reason: error.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a word in the text is one that a rule begins with. Where none is, the text makes no secret of what
+    /// stands beside it.
+    pub fn has_keyword(&self, text: &str) -> bool {
+        self.prefilter.is_match(text)
+    }
+
     pub(crate) fn prefilter(&self) -> &AhoCorasick {
         &self.prefilter
     }

@@ -23,7 +23,37 @@ const ROUNDS: usize = 6;
 ///
 /// The hits are complete in this sense: [`redact`] with a placeholder `<SECRET:…>`, and a scan of that finds nothing.
 pub fn scan(rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
-    until_clean(rules, text, |text| layer(rules, text, cut, BUDGET))
+    until_clean(rules, text, |text| windows(rules, text, cut))
+}
+
+/// A longer text is looked at in windows: memory does not grow with it.
+const WINDOW: usize = 4 << 20;
+/// How far windows overlap; no secret is longer.
+const OVERLAP: usize = 64 << 10;
+
+fn windows(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
+    if text.len() <= WINDOW + OVERLAP {
+        return layer(set, text, cut, BUDGET);
+    }
+    let bytes = text.as_bytes();
+    // The end of a line near `at`, so that a window begins where a token can.
+    let border = |at: usize| {
+        let from = at.saturating_sub(OVERLAP / 4);
+        memchr::memrchr(b'\n', &bytes[from..at]).map_or_else(|| floor(text, at), |newline| from + newline + 1)
+    };
+    let (mut hits, mut from) = (Vec::new(), 0);
+    loop {
+        let end = if text.len() - from <= WINDOW + OVERLAP { text.len() } else { floor(text, from + WINDOW + OVERLAP) };
+        // What begins in the first half of the overlap was seen whole by the window before.
+        let least = if from == 0 { 0 } else { OVERLAP / 4 };
+        let inner = layer(set, &text[from..end], cut && end == text.len(), BUDGET);
+        let inner = inner.into_iter().filter(|hit| hit.start >= least || hit.end > OVERLAP);
+        hits.extend(inner.map(|hit| Hit { start: from + hit.start, end: from + hit.end, ..hit }));
+        if end == text.len() {
+            return absorb(set, Vec::new(), hits);
+        }
+        from = border(from + WINDOW);
+    }
 }
 
 /// Scans, takes out what was found, and scans what is left, until nothing is found.

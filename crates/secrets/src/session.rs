@@ -22,6 +22,8 @@ pub struct SessionScan<'r> {
     secrets: Vec<(&'static str, String)>,
     learnt: HashSet<(&'static str, String)>,
     parts: Vec<Part>,
+    /// The texts in which something was found.
+    seen: HashSet<(u64, usize)>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl<'r> SessionScan<'r> {
             secrets: Vec::new(),
             learnt: HashSet::new(),
             parts: Vec::new(),
+            seen: HashSet::new(),
         }
     }
 
@@ -66,6 +69,9 @@ impl<'r> SessionScan<'r> {
             if self.tails.len() >= TEXTS {
                 self.tails.pop_front();
             }
+        }
+        if !hits.is_empty() {
+            self.seen.insert((crate::known::digest(text), text.len()));
         }
         for hit in &hits {
             self.learn(hit.rule, &hit.secret);
@@ -148,6 +154,6 @@ impl<'r> SessionScan<'r> {
         for (rule, secret) in split {
             self.learn(rule, &secret);
         }
-        (!self.secrets.is_empty()).then(|| KnownSecrets::new(self.rules, self.secrets, self.parts))
+        (!self.secrets.is_empty()).then(|| KnownSecrets::new(self.rules, self.secrets, self.parts, self.seen))
     }
 }

@@ -6,6 +6,8 @@
 //! trust file or more bytes make another row. A run that finds a row for everything, but under rules or a trust file that
 //! were not the newest, leaves one mark, so that a view that is told neither goes by this run.
 //!
+//! [`look_through`] does the same with a text that is in no lake, for secrets only.
+//!
 //! Retractions are not looked at here: views join them, since they may come at any time. What an export lets through it
 //! judges itself.
 
@@ -13,6 +15,7 @@ mod behind;
 mod error;
 mod judge;
 mod look;
+mod loose;
 mod options;
 mod report;
 mod rows;
@@ -22,6 +25,7 @@ mod texts;
 mod veil;
 
 pub use error::{Error, Result};
+pub use loose::{Looked, LooseFinding, look_through};
 pub use options::{Options, Progress, secrets_digest, signatures_digest};
 pub use report::{Report, SessionFinding};
 pub use run::check;

@@ -1,13 +1,15 @@
 //! The secrets of one branch: first what they are, then wherever they stand.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use lake_secrets::{Hit, KnownSecrets, RuleSet, SessionScan, Severity, fingerprint, redact};
 use lake_store::Finding;
+use lake_trace::json::Value;
 use lake_trace::{Event, LineRef};
 
 use crate::Options;
-use crate::texts::{Stream, Text, texts};
+use crate::texts::{Stream, Text, texts, texts_of};
 
 /// Findings that one row lists: a file that is a list of secrets must not make a row of any size.
 const MOST: usize = 10_000;
@@ -29,13 +31,14 @@ pub(crate) struct FirstPass<'r> {
     said: SessionScan<'r>,
     thought: SessionScan<'r>,
     alone: SessionScan<'r>,
+    rules: &'r RuleSet,
     turn: u64,
 }
 
 impl<'r> FirstPass<'r> {
     pub(crate) fn new(rules: &'r RuleSet) -> FirstPass<'r> {
         let session = || SessionScan::new(rules);
-        FirstPass { said: session(), thought: session(), alone: session(), turn: 0 }
+        FirstPass { said: session(), thought: session(), alone: session(), rules, turn: 0 }
     }
 
     pub(crate) fn event(&mut self, event: &Event<'_>, line: &[u8]) {
@@ -43,7 +46,14 @@ impl<'r> FirstPass<'r> {
         if event.role.as_deref() == Some("user") {
             self.turn += 1;
         }
-        texts(event, line, &mut |text| self.text(&text));
+        let rules = self.rules;
+        texts(event, line, rules, &mut |text| self.text(&text));
+    }
+
+    /// Takes a line of JSON that is no event.
+    pub(crate) fn value(&mut self, value: &Value<'_>) {
+        let rules = self.rules;
+        texts_of(value, rules, &mut |text| self.text(&text));
     }
 
     fn text(&mut self, text: &Text<'_>) {
@@ -83,26 +93,53 @@ impl<'o> SecondPass<'o> {
 
     pub(crate) fn event(&mut self, event: &Event<'_>, at: LineRef, line: &[u8]) {
         let mut here: HashSet<String> = HashSet::new();
-        texts(event, line, &mut |text| {
-            for hit in self.locate(text.text, text.cut) {
-                // Where it stands by itself it was found already, with a better place.
-                if text.repeats && here.contains(&hit.secret) {
-                    continue;
-                }
-                self.keep(&hit, text.field, at.line, &event.event_id);
-                here.insert(hit.secret);
+        texts(event, line, self.rules, &mut |text| self.text(&text, at.line, &event.event_id, &mut here));
+    }
+
+    /// A line of JSON that is no event.
+    pub(crate) fn value(&mut self, value: &Value<'_>, line: u64) {
+        let mut here: HashSet<String> = HashSet::new();
+        texts_of(value, self.rules, &mut |text| self.text(&text, line, "", &mut here));
+    }
+
+    fn text(&mut self, text: &Text<'_>, line: u64, event_id: &str, here: &mut HashSet<String>) {
+        // Alone and shorter, it was not fed.
+        let is_short = text.stream == Stream::Alone && text.text.len() < SHORTEST;
+        for hit in self.locate(text.text, text.cut, !is_short) {
+            // Where it stands by itself it was found already, with a better place.
+            if text.repeats && here.contains(&hit.secret) {
+                continue;
             }
-        });
+            self.keep(&hit, text.field, line, event_id);
+            here.insert(hit.secret);
+        }
+    }
+
+    /// A piece of a text that is no JSON: each hit that begins within `own`, and how it is kept.
+    pub(crate) fn piece(&mut self, text: &str, own: Range<usize>, mut line_of: impl FnMut(&Hit) -> u64) {
+        for hit in self.locate(text, false, true) {
+            if own.contains(&hit.start) {
+                self.keep(&hit, "", line_of(&hit), "");
+            }
+        }
+    }
+
+    /// What was found since the last time, and how much of it was let pass.
+    pub(crate) fn take(&mut self) -> (Vec<Finding>, u64) {
+        self.say_more();
+        self.more = 0;
+        (std::mem::take(&mut self.findings), std::mem::take(&mut self.allowed))
     }
 
     pub(crate) fn reject(&mut self, bytes: &[u8], at: LineRef) {
-        for hit in self.locate(&String::from_utf8_lossy(bytes), false) {
+        for hit in self.locate(&String::from_utf8_lossy(bytes), false, true) {
             self.keep(&hit, "", at.line, "");
         }
     }
 
-    fn locate(&self, text: &str, cut: bool) -> Vec<Hit> {
-        locate(&self.known, self.rules, text, cut)
+    /// `fed`: pass one saw this very text.
+    fn locate(&self, text: &str, cut: bool, fed: bool) -> Vec<Hit> {
+        locate(&self.known, self.rules, text, cut, fed)
     }
 
     fn keep(&mut self, hit: &Hit, field: &str, line: u64, event_id: &str) {
@@ -131,28 +168,36 @@ impl<'o> SecondPass<'o> {
     /// A pointer holds keys, and an id is the trace's own: either may be, or hold, what was found.
     fn redacted(&self, place: &str) -> String {
         let plain = place.replace("~1", "/").replace("~0", "~");
-        let hits = self.locate(&plain, false);
+        let hits = self.locate(&plain, false, false);
         if hits.is_empty() {
             return place.to_owned();
         }
         redact(&plain, &hits, |hit| format!("<SECRET:{}:0>", hit.rule))
     }
 
-    pub(crate) fn finish(mut self) -> Found {
+    fn say_more(&mut self) {
         if self.more > 0
             && let Some(last) = self.findings.last_mut()
         {
             last.detail = format!("and {} more, which are not listed", self.more);
         }
+    }
+
+    pub(crate) fn finish(mut self) -> Found {
+        self.say_more();
         // Fail closed: what the first pass found and the second did not is still a secret.
         let all_allowed = self.findings.is_empty() && self.allowed > 0;
         Found { result: if all_allowed { "allowed" } else { "found" }, findings: self.findings }
     }
 }
 
-/// Where what is known stands in a text: sorted by start, not overlapping.
-pub(crate) fn locate(known: &[KnownSecrets], rules: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = known.iter().flat_map(|known| known.locate(rules, text, cut)).collect();
+/// Where what is known stands in a text: sorted by start, not overlapping. `fed`: pass one saw this very text.
+pub(crate) fn locate(known: &[KnownSecrets], rules: &RuleSet, text: &str, cut: bool, fed: bool) -> Vec<Hit> {
+    let locate = |known: &KnownSecrets| match fed {
+        true => known.locate_fed(rules, text, cut),
+        false => known.locate(rules, text, cut),
+    };
+    let mut hits: Vec<Hit> = known.iter().flat_map(locate).collect();
     if known.len() > 1 {
         hits.sort_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end)));
         let mut end = 0;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use lake_secrets::RuleSet;
 use lake_trace::json::{Value, write_value};
 use lake_trace::{Event, Flag};
 
@@ -33,7 +34,7 @@ pub(crate) struct Text<'t> {
 ///
 /// Left out are `signature`, which holds a signed statement in base64 that the verdict rules read, and `ts`, which is a
 /// time or the line is no event.
-pub(crate) fn texts(event: &Event<'_>, line: &[u8], each: &mut impl FnMut(Text<'_>)) {
+pub(crate) fn texts(event: &Event<'_>, line: &[u8], rules: &RuleSet, each: &mut impl FnMut(Text<'_>)) {
     if let Some(text) = &event.text {
         let cut = event.cut("text").is_some();
         each(Text { field: "/text", text: &text.decode(), cut, stream: Stream::Said, repeats: false });
@@ -76,23 +77,34 @@ pub(crate) fn texts(event: &Event<'_>, line: &[u8], each: &mut impl FnMut(Text<'
     }
     for (field, value) in [("input", &event.input), ("output", &event.output)] {
         if let Some(value) = value {
-            together(&format!("/{field}"), value, event.cut(field).is_some(), each);
+            together(&format!("/{field}"), value, event.cut(field).is_some(), rules, each);
         }
     }
     // Under the names of the format nothing is a secret because of its name.
     let unknown: Vec<(Cow<'_, str>, Value<'_>)> =
         event.rest.iter().filter(|(key, _)| !is_known(key)).cloned().collect();
     if !unknown.is_empty() {
-        together("", &Value::Obj(unknown), false, each);
+        together("", &Value::Obj(unknown), false, rules, each);
     }
     if let Some(ext) = event.other("ext") {
-        together("/ext", ext, false, each);
+        together("/ext", ext, false, rules, each);
     }
     // Of a key that came twice the first value is on the line only.
     if event.flags.has(Flag::DuplicateKey) {
         let text = String::from_utf8_lossy(line);
         each(Text { field: "", text: &text, cut: false, stream: Stream::Alone, repeats: true });
     }
+}
+
+/// The same of a line of JSON that is no event. What stands where messages have their text may go on in the next line.
+pub(crate) fn texts_of(value: &Value<'_>, rules: &RuleSet, each: &mut impl FnMut(Text<'_>)) {
+    let said = ["/text", "/content", "/delta", "/arguments", "/partial_json"];
+    let mut path = String::new();
+    walk(value, &mut path, false, &mut |text| {
+        let stream = if said.iter().any(|end| text.field.ends_with(end)) { Stream::Said } else { Stream::Alone };
+        each(Text { stream, ..text });
+    });
+    together("", value, false, rules, each);
 }
 
 fn alone<'t>(field: &'t str, text: &'t str) -> Text<'t> {
@@ -179,12 +191,25 @@ fn walk(value: &Value<'_>, path: &mut String, cut: bool, each: &mut impl FnMut(T
     }
 }
 
-/// The JSON text of an object or array, without white space: spans of what is found there are in this text.
-fn together(field: &str, value: &Value<'_>, cut: bool, each: &mut impl FnMut(Text<'_>)) {
-    if !matches!(value, Value::Obj(_) | Value::Arr(_)) {
+/// A longer text holds what makes a secret of it itself.
+const SHORT: usize = 256;
+
+/// The JSON text of an object or array, without white space: spans of what is found there are in this text. Nothing
+/// when no key and no short text in it has a word that could make a secret of another.
+fn together(field: &str, value: &Value<'_>, cut: bool, rules: &RuleSet, each: &mut impl FnMut(Text<'_>)) {
+    if !matches!(value, Value::Obj(_) | Value::Arr(_)) || !tells(value, rules) {
         return;
     }
     let mut text = String::new();
     write_value(&mut text, value);
     each(Text { field, text: &text, cut, stream: Stream::Alone, repeats: true });
+}
+
+fn tells(value: &Value<'_>, rules: &RuleSet) -> bool {
+    match value {
+        Value::Str(text) => text.len() <= SHORT && rules.has_keyword(text),
+        Value::Arr(items) => items.iter().any(|item| tells(item, rules)),
+        Value::Obj(members) => members.iter().any(|(key, item)| rules.has_keyword(key) || tells(item, rules)),
+        Value::Null | Value::Bool(_) | Value::Num(_) => false,
+    }
 }

@@ -54,7 +54,7 @@ impl<'o> Veil<'o> {
     }
 
     fn word(&mut self, text: &mut String, field: &str, hidden: &mut u64) {
-        let mut hits = locate(&self.known, self.rules, text, false);
+        let mut hits = locate(&self.known, self.rules, text, false, false);
         hits.retain(|hit| !self.allows(hit, field));
         if hits.is_empty() {
             return;

@@ -6,7 +6,7 @@ use crate::settings::Flags;
 use crate::units::parse_memory;
 use crate::{
     cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_export, cmd_keys, cmd_man,
-    cmd_rebuild, cmd_show, cmd_sql, cmd_status, cmd_sync,
+    cmd_rebuild, cmd_scan, cmd_show, cmd_sql, cmd_status, cmd_sync,
 };
 
 /// Turns a company's own coding-agent traces into training data that it can trust.
@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Show(cmd_show::ShowArgs),
     /// Make, list and revoke keys; sign and verify one verdict
     Keys(Box<cmd_keys::KeysArgs>),
+    /// Scan any text or JSON lines for secrets, no lake needed
+    Scan(cmd_scan::ScanArgs),
     /// Bring the tables up to the log
     Derive(cmd_derive::DeriveArgs),
     /// Make the tables anew from raw and log

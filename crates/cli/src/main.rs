@@ -14,6 +14,7 @@ mod cmd_export;
 mod cmd_keys;
 mod cmd_man;
 mod cmd_rebuild;
+mod cmd_scan;
 mod cmd_show;
 mod cmd_sql;
 mod cmd_status;
@@ -44,6 +45,7 @@ mod prompt;
 mod remotes;
 mod report;
 mod session_veil;
+mod sarif;
 mod session_view;
 mod session_words;
 mod settings;
@@ -105,6 +107,7 @@ fn run(cli: Cli, env: &Env, signals: &Signals) -> anyhow::Result<Exit> {
         Command::Status(args) => cmd_status::run(&context, &args),
         Command::Show(args) => cmd_show::run(&context, &args),
         Command::Keys(args) => cmd_keys::run(&context, &args),
+        Command::Scan(args) => cmd_scan::run(&context, &args),
         Command::Derive(args) => cmd_derive::run(&context, &args),
         Command::Rebuild(args) => cmd_rebuild::run(&context, &args),
         Command::Compact(args) => cmd_compact::run(&context, &args),

@@ -21,14 +21,21 @@ pub(crate) enum Check {
     BasicAuth,
     /// More random than words and identifiers are.
     Random,
-    /// Has a digit and a letter.
+    /// Has a digit and a letter, or letters as random ones are.
     Mixed,
-    /// Has a digit, an upper and a lower case letter.
+    /// Has a digit, an upper and a lower case letter, or letters as random ones are.
     Mixed3,
     /// Is no word, placeholder or reference, as [`judge::password`] says.
     Password,
     /// Is no word that stands in for a value.
     NotPlaceholder,
+    /// As many words as a seed phrase has, and none that the list of words lacks and a sentence has.
+    SeedPhrase,
+}
+
+/// Whether the check is of a checksum or a structure, not of how random a value is.
+pub(crate) fn is_structure(check: Check) -> bool {
+    matches!(check, Check::Crc32Base62 | Check::Jwt | Check::AwsKeyId | Check::Base64Of64 | Check::BasicAuth)
 }
 
 /// Whether `value` passes `check`.
@@ -40,13 +47,17 @@ pub(crate) fn passes(check: Check, value: &str) -> bool {
         Check::Base64Of64 => STANDARD.decode(value).is_ok_and(|bytes| bytes.len() == 64),
         Check::BasicAuth => basic_auth(value),
         Check::Random => judge::is_random(value),
-        Check::Mixed => judge::Shape::of(value).mixed(),
+        Check::Mixed => {
+            let shape = judge::Shape::of(value);
+            shape.mixed() || judge::is_random_letters(value, shape)
+        }
         Check::Mixed3 => {
             let shape = judge::Shape::of(value);
-            shape.digits > 0 && shape.uppers > 0 && shape.lowers > 0
+            shape.digits > 0 && shape.uppers > 0 && shape.lowers > 0 || judge::is_random_letters(value, shape)
         }
         Check::Password => judge::password(value, true),
         Check::NotPlaceholder => !judge::is_placeholder(value),
+        Check::SeedPhrase => seed_phrase(value),
     }
 }
 
@@ -94,6 +105,18 @@ fn aws_key_id(id: &str) -> bool {
         && id.get(4..).is_some_and(|rest| {
             rest.bytes().all(|b| matches!(b, b'A'..=b'Z' | b'2'..=b'7')) && judge::entropy(rest) > 2.5
         })
+}
+
+/// <https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki>
+fn seed_phrase(value: &str) -> bool {
+    const OF_SENTENCES: [&str; 16] = [
+        "the", "and", "are", "with", "from", "for", "not", "was", "here", "which", "word", "phrase", "mnemonic", "its",
+        "will", "has",
+    ];
+    let words: Vec<&str> = value.split(' ').collect();
+    matches!(words.len(), 12 | 15 | 18 | 21 | 24)
+        && !words.iter().any(|word| OF_SENTENCES.contains(word))
+        && words.iter().collect::<std::collections::HashSet<_>>().len() * 2 > words.len()
 }
 
 /// RFC 7617.

@@ -142,12 +142,19 @@ fn confirm(
             let value = String::from_utf8_lossy(&bytes[span.clone()]).into_owned();
             if is_secret(rule, &value) {
                 found.push(set, rule.id, text, span, value);
-            } else if rule.rank == 2 {
+            } else if rule.rank == 2 && is_vetoed(rule, &value) {
                 found.vetoes.push(span);
             }
         }
         return;
     }
+}
+
+/// Whether what is no token of this rule is no other either: its checksum or its structure is wrong, or it is the
+/// documents' example. What is only less random than a token may be that of another vendor.
+fn is_vetoed(rule: &Rule, value: &str) -> bool {
+    judge::is_sample_token(value)
+        || rule.checks.iter().any(|&check| checks::is_structure(check) && !checks::passes(check, value))
 }
 
 pub(crate) fn is_secret(rule: &Rule, value: &str) -> bool {

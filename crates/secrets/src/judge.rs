@@ -95,8 +95,19 @@ pub(crate) fn is_random(value: &str) -> bool {
         12..20 => 4.5,
         _ => 4.4,
     };
-    let hex = value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    surprise(value) >= if hex { 3.6 } else { least } && entropy(value) >= if hex { 2.8 } else { 3.0 }
+    if is_uuid(value) {
+        return entropy(value) >= 2.6;
+    }
+    let hex = is_hexish(value);
+    surprise(value) >= if hex { 3.45 } else { least } && entropy(value) >= if hex { 2.8 } else { 3.0 }
+}
+
+/// Hex digits, but for a prefix or dashes, and as many digits as hex has.
+fn is_hexish(value: &str) -> bool {
+    let count = |what: fn(&u8) -> bool| value.as_bytes().iter().filter(|b| what(b)).count();
+    value.len() >= 24
+        && count(|b| b.is_ascii_hexdigit() || *b == b'-') * 20 >= value.len() * 17
+        && count(u8::is_ascii_digit) * 5 >= value.len()
 }
 
 const PLACEHOLDERS: [&str; 52] = [
@@ -265,7 +276,7 @@ fn is_name_like(rest: &str) -> bool {
 }
 
 /// Letters of both cases, mixed as no name mixes them. Random values without a digit are rare but there.
-fn is_random_letters(value: &str, shape: Shape) -> bool {
+pub(crate) fn is_random_letters(value: &str, shape: Shape) -> bool {
     shape.uppers > 1 && shape.lowers > 1 && value.len() >= 10 && surprise(value) >= 5.2 && entropy(value) >= 2.8
 }
 

@@ -33,9 +33,10 @@ pub(crate) fn seams(text: &str) -> Vec<Seam> {
 
 fn colours(bytes: &[u8], seams: &mut Vec<Seam>) {
     let mut at = 0;
-    while let Some(found) = memchr::memchr(0x1b, &bytes[at..]) {
+    // A NUL between characters is what is left of a text in UTF-16.
+    while let Some(found) = memchr::memchr2(0x1b, 0, &bytes[at..]) {
         let start = at + found;
-        at = start + escape_length(&bytes[start..]);
+        at = start + if bytes[start] == 0 { 1 } else { escape_length(&bytes[start..]) };
         seams.push(Seam { span: start..at, with: None, guess: false });
     }
 }

@@ -262,6 +262,12 @@ pub(crate) fn classify(name: &str) -> Option<Kind> {
     if ordinary.contains(&parts.words[last].as_str()) {
         return None;
     }
+    // `passValue`, `pass_through`: something is passed there.
+    if parts.words[last] == "pass"
+        && parts.words[last + 1..].iter().any(|word| !word.bytes().all(|b| b.is_ascii_digit()))
+    {
+        return None;
+    }
     if pass == Some(last) {
         return Some(Kind::Password);
     }

@@ -17,7 +17,7 @@ const SHORT: usize = 6;
 
 /// Words that say that what comes is a secret, in lower case.
 const HINTS: [&[u8]; 12] =
-    [b"key", b"tok", b"secret", b"pass", b"pwd", b"auth", b"cred", b"api", b"bearer", b"sign", b"webhook", b"pat"];
+    [b"key", b"tok", b"secret", b"pass", b"pwd", b"auth", b"cred", b"api", b"bearer", b"sign", b"webhook", b"sid"];
 
 /// Takes the first run of characters after the name at `at` that the rule's pattern matches, when an operator leads to
 /// it or a word between says what it is.
@@ -38,16 +38,23 @@ pub(crate) fn confirm(set: &RuleSet, rule: &Rule, number: usize, text: &str, at:
             return;
         }
         let length = bytes[from..].iter().take(4096).take_while(|&&b| is_value(b)).count();
-        if length >= LEAST && leads(bytes, at.start, name, from) {
-            if !tried && (found.is_known(rule.id, at.start) || !found.allow(set, number, bytes, at.start)) {
-                return;
-            }
-            tried = true;
+        if length >= LEAST {
             // After `:` or `=` inside the run there may be the value as well.
             let run = &bytes[from..from + length];
-            let later = run.iter().enumerate().filter(|(_, b)| matches!(b, b'=' | b':')).map(|(at, _)| at + 1).take(2);
-            if std::iter::once(0).chain(later).any(|skip| take(set, rule, text, from + skip, found)) {
-                return;
+            let later = run.iter().enumerate().filter(|(_, b)| matches!(b, b'=' | b':')).map(|(at, _)| at + 1).take(3);
+            for skip in std::iter::once(0).chain(later) {
+                if matches!(bytes.get(from + skip), None | Some(b'=' | b':'))
+                    || !leads(bytes, at.start, name, from + skip)
+                {
+                    continue;
+                }
+                if !tried && (found.is_known(rule.id, at.start) || !found.allow(set, number, bytes, at.start)) {
+                    return;
+                }
+                tried = true;
+                if take(set, rule, text, from + skip, found) {
+                    return;
+                }
             }
         }
         from += length;

@@ -115,7 +115,8 @@ impl Pattern {
     /// Whether a group says what the secret is; then what the pattern begins with is no part of it.
     fn has_groups(&self) -> bool {
         let bytes = self.source.as_bytes();
-        let opens = |at: usize| bytes[at] == b'(' && bytes.get(at + 1) != Some(&b'?') && (at == 0 || bytes[at - 1] != b'\\');
+        let opens =
+            |at: usize| bytes[at] == b'(' && bytes.get(at + 1) != Some(&b'?') && (at == 0 || bytes[at - 1] != b'\\');
         (0..bytes.len()).any(opens)
     }
 }
@@ -130,7 +131,8 @@ impl Rule {
         let in_context = !spec.context.is_empty();
         let source = match (&spec.pattern, &spec.value) {
             (Some(pattern), None) => Some(pattern.clone()),
-            (None, Some(value)) if in_context => Some(value.clone()),
+            // The first alternative that ends where a token does.
+            (None, Some(value)) if in_context => Some(format!(r"(?:{value})\b{{end-half}}")),
             (None, None) => None,
             _ => return Err(bad("either `pattern`, or `context` with `value`".into())),
         };

@@ -11,18 +11,23 @@ use std::sync::OnceLock;
 const ENGINE: &str = "lake-secrets 1";
 
 /// The rule files, by family. The order is part of nothing: the digest covers names and contents.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 16] = [
     ("ai", include_str!("../rules/ai.toml")),
     ("chat", include_str!("../rules/chat.toml")),
     ("cloud", include_str!("../rules/cloud.toml")),
     ("code", include_str!("../rules/code.toml")),
+    ("commands", include_str!("../rules/commands.toml")),
+    ("crm", include_str!("../rules/crm.toml")),
     ("crypto", include_str!("../rules/crypto.toml")),
     ("data", include_str!("../rules/data.toml")),
     ("generic", include_str!("../rules/generic.toml")),
     ("identity", include_str!("../rules/identity.toml")),
     ("mail", include_str!("../rules/mail.toml")),
     ("monitoring", include_str!("../rules/monitoring.toml")),
+    ("office", include_str!("../rules/office.toml")),
     ("payments", include_str!("../rules/payments.toml")),
+    ("security", include_str!("../rules/security.toml")),
+    ("services", include_str!("../rules/services.toml")),
 ];
 
 /// What a keyword leads to.

@@ -88,7 +88,8 @@ impl<'r> SessionScan<'r> {
     /// Hits over the border between this text and those before it; the parts in those are remembered.
     fn across(&mut self, text: &str, digest: u64) -> Vec<Hit> {
         let Some(last) = self.tails.back() else { return Vec::new() };
-        let open = |byte: Option<&u8>| byte.is_some_and(|b| !b.is_ascii_whitespace());
+        // A message of its own neither begins nor ends with a blank: a part of a stream does.
+        let open = |byte: Option<&u8>| byte.is_some_and(|b| !b.is_ascii_whitespace() || *b == b' ');
         let in_key = last.in_key;
         let touch = open(last.text.as_bytes().last()) && open(text.as_bytes().first());
         if !(in_key || touch) {

@@ -29,6 +29,15 @@ const DIGITS: &str = "0123456789";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 
+/// Some of the words of seed phrases.
+const WORDS: [&str; 48] = [
+    "abandon", "bamboo", "cactus", "dolphin", "eagle", "fabric", "galaxy", "habit", "icon", "jacket", "kangaroo",
+    "ladder", "machine", "napkin", "oblige", "paddle", "quantum", "rabbit", "saddle", "tackle", "umbrella", "vacant",
+    "wagon", "yard", "zebra", "acoustic", "biology", "ceiling", "dentist", "elbow", "ferry", "giraffe", "hockey",
+    "inherit", "jungle", "kidney", "lobster", "mimic", "nephew", "orchard", "penalty", "quiz", "rhythm", "spatial",
+    "tortoise", "utility", "venture", "wrestle",
+];
+
 /// Expands every `{kind:argument}` of an example. What is no kind stays as it is, so that JSON can stand there.
 pub(crate) fn expand(example: &str, seed: u64) -> String {
     let mut random = Random(seed);
@@ -61,7 +70,12 @@ fn make(random: &mut Random, kind: &str, argument: &str) -> Option<String> {
     let alphabet = match kind {
         "an" => all.clone(),
         "hex" => format!("{DIGITS}abcdef"),
+        "hexu" => format!("{DIGITS}ABCDEF"),
         "low" => format!("{DIGITS}{LOWER}"),
+        "lo" => LOWER.to_owned(),
+        "low2" => format!("{LOWER}234567"),
+        "django" => format!("{DIGITS}{LOWER}!@#$%^&*(-_=+)"),
+        "sym" => format!("{all}!@#%^&*()-_[]{{}}<>~+=,.;:/?|"),
         "let" => format!("{UPPER}{LOWER}"),
         "upd" => format!("{DIGITS}{UPPER}"),
         "dig" => DIGITS[1..].to_owned(),
@@ -74,6 +88,11 @@ fn make(random: &mut Random, kind: &str, argument: &str) -> Option<String> {
         "github" => {
             let body = random.text(&all, 30);
             return Some(format!("{argument}{body}{}", base62(crc32fast::hash(body.as_bytes()))));
+        }
+        "bip39" => {
+            let words: Vec<&str> =
+                (0..length.ok()?).map(|_| WORDS[(random.next() % WORDS.len() as u64) as usize]).collect();
+            return Some(words.join(" "));
         }
         "uuid" => {
             let mut hex = |length| random.text("0123456789abcdef", length);

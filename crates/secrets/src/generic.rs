@@ -33,9 +33,8 @@ pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mu
     if found.last_name == Some(left) {
         return;
     }
-    if value.style == Style::Flag && !is_flag(bytes, left) {
-        return;
-    }
+    let flag = is_flag(bytes, left);
+    let style = if value.style == Style::Flag && !flag { Style::Prose } else { value.style };
     let Ok(name) = std::str::from_utf8(&bytes[left..right]) else { return };
     if !found.nested.allow(&(left..value.span.end)) {
         return;
@@ -47,14 +46,21 @@ pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mu
     }
     let (Some(span), quoted) = (without_scheme(bytes, value.span), value.quoted) else { return };
     let Some(secret) = text.get(span.clone()) else { return };
+    let place = Place { style, quoted, flag, said: is_said(bytes, left), sure: names::is_sure(name) };
+    let query = left.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
     let real = match kind {
+        Kind::Password if style == Style::Prose => is_line(bytes, left, span.end) && judge::password(secret, quoted),
         Kind::Password => judge::password(secret, quoted),
-        Kind::Strong => judge::token(secret, true),
-        Kind::Weak => judge::token(secret, false) && secret.len() >= 20,
+        // A secret that a person chose.
+        Kind::Strong if style != Style::Prose && secret.len() < 24 && judge::Shape::of(secret).classes() == 4 => {
+            judge::password(secret, quoted)
+        }
+        Kind::Strong | Kind::Weak => is_token(secret, kind == Kind::Strong, &place),
+        Kind::Key if place.said || flag => is_token(secret, true, &place),
+        // In a query, `key` is the name of nothing else.
         Kind::Key => {
-            // In a query, `key` is the name of nothing else.
-            let query = left.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
-            (quoted || query)
+            style != Style::Prose
+                && (quoted || query)
                 && secret.len() >= 24
                 && judge::token(secret, false)
                 && judge::Shape::of(secret).classes() >= 3
@@ -67,6 +73,55 @@ pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mu
     }
 }
 
+/// What stands around a value.
+struct Place {
+    style: Style,
+    quoted: bool,
+    /// The name is that of a flag on a command line.
+    flag: bool,
+    /// `api key`, `access token`: two words say what one would not.
+    said: bool,
+    /// The name is that of a credential, not of something that is called so.
+    sure: bool,
+}
+
+fn is_token(secret: &str, strong: bool, place: &Place) -> bool {
+    let sure = place.sure || place.said || place.flag;
+    let strong = strong || sure;
+    if judge::is_uuid(secret) {
+        return sure && (place.style != Style::Prose || place.quoted) && judge::is_random(secret);
+    }
+    if judge::is_hex(secret) {
+        let least = if place.quoted || sure { 32 } else { 40 };
+        return (strong || place.quoted) && secret.len() >= least && judge::token(secret, true);
+    }
+    if place.style == Style::Prose {
+        let shape = judge::Shape::of(secret);
+        return judge::token(secret, strong)
+            && secret.len() >= 20
+            && shape.digits > 1
+            && (shape.classes() >= 3 || sure || place.quoted);
+    }
+    if sure && (12..14).contains(&secret.len()) {
+        return judge::short_token(secret);
+    }
+    judge::token(secret, strong) && (strong || secret.len() >= 20)
+}
+
+/// Whether a name and its value are a line of their own, as in many configuration files: `requirepass value`.
+fn is_line(bytes: &[u8], left: usize, end: usize) -> bool {
+    let before = bytes[..left].iter().rev().take(64).find(|&&b| !is_blank(b));
+    before.is_none_or(|&b| b == b'\n') && bytes.get(end).is_none_or(|b| matches!(b, b'\n' | b'\r'))
+}
+
+/// Whether the word before the name makes it the name of a secret.
+fn is_said(bytes: &[u8], left: usize) -> bool {
+    let before = &bytes[left.saturating_sub(8)..left];
+    ["api", "access", "auth", "secret", "private", "bearer", "API", "Access", "Auth"]
+        .iter()
+        .any(|word| before.strip_suffix(b" ").is_some_and(|before| before.ends_with(word.as_bytes())))
+}
+
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
@@ -77,6 +132,8 @@ enum Style {
     Assigned,
     /// `--name value`, `name value` in a netrc file.
     Flag,
+    /// `token - value`, `the api key value`: less sure.
+    Prose,
 }
 
 struct Value {
@@ -119,19 +176,28 @@ fn value_after(bytes: &[u8], name: usize, right: usize) -> Option<Value> {
     let blank = at;
     at = skip(bytes, at, 24, is_blank);
     match *bytes.get(at)? {
+        b'?' | b'|' | b'+' if bytes.get(at + 1) == Some(&b'=') => value_at(bytes, at + 2, Style::Assigned),
+        b'|' if closing.is_none() && at == blank && bytes.get(at + 1) != Some(&b'|') => {
+            value_at(bytes, at + 1, Style::Prose)
+        }
+        b'-' if at > blank && bytes.get(at + 1).is_some_and(|&b| is_blank(b)) => value_at(bytes, at + 1, Style::Prose),
         b'=' => {
             at = skip(bytes, at, 3, |b| matches!(b, b'=' | b'>' | b'~'));
             value_at(bytes, at, Style::Assigned)
         }
         b':' => {
-            if bytes.get(at + 1) == Some(&b':') {
+            let colons = skip(bytes, at, 4, |b| b == b':');
+            if colons > at + 1 && bytes.get(colons) != Some(&b'=') {
                 return None;
             }
-            at += 1;
+            at = colons;
             if bytes.get(at) == Some(&b'=') {
                 at += 1;
             }
-            typed(bytes, at).or_else(|| value_at(bytes, at, Style::Assigned))
+            let value = typed(bytes, at).or_else(|| value_at(bytes, at, Style::Assigned))?;
+            // `name: Type = …`
+            let after = skip(bytes, value.span.end, 4, is_blank);
+            (value.quoted || bytes.get(after) != Some(&b'=')).then_some(value)
         }
         b'>' if bytes[..name].iter().rev().take(NAME).any(|&b| b == b'<') => value_at(bytes, at + 1, Style::Assigned),
         b'(' if closing.is_none() && quote_at(bytes, at + 1).is_some() => value_at(bytes, at + 1, Style::Assigned),
@@ -144,6 +210,13 @@ fn value_after(bytes: &[u8], name: usize, right: usize) -> Option<Value> {
         b'i' if at > blank && bytes[at..].starts_with(b"is ") => {
             let value = value_at(bytes, at + 3, Style::Assigned)?;
             // In prose, a value is marked as one.
+            value.quoted.then_some(value)
+        }
+        b'f' if at > blank && bytes[at..].starts_with(b"for ") => {
+            let line = &bytes[at..bytes.len().min(at + 60)];
+            let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+            let is = memchr::memmem::find(line, b" is ")?;
+            let value = value_at(bytes, at + is + 4, Style::Assigned)?;
             value.quoted.then_some(value)
         }
         _ if at > blank && closing.is_none() => value_at(bytes, at, Style::Flag),
@@ -196,7 +269,10 @@ fn value_at(bytes: &[u8], at: usize, style: Style) -> Option<Value> {
         return (end > start).then_some(Value { span: start..end, quoted: true, style });
     }
     let start = at;
-    let end = skip(bytes, start, VALUE, |b| {
+    // `12|…`: a number of the database, then the token.
+    let number = skip(bytes, start, 8, |b| b.is_ascii_digit());
+    let numbered = if number > start && bytes.get(number) == Some(&b'|') { number + 1 } else { start };
+    let end = skip(bytes, numbered, VALUE, |b| {
         b.is_ascii_graphic()
             && !matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'>' | b'|' | b'\\' | b'&')
     });

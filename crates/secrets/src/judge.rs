@@ -1,6 +1,8 @@
 //! Whether a value is random enough, and of the right kind, to be a secret.
 
 use crate::bigrams::SURPRISE;
+use crate::standins::starts_with_any;
+pub(crate) use crate::standins::{is_placeholder, is_reference, is_sample_token};
 
 /// Counts of the classes of characters in a value.
 #[derive(Copy, Clone, Debug, Default)]
@@ -110,178 +112,9 @@ fn is_hexish(value: &str) -> bool {
         && count(u8::is_ascii_digit) * 5 >= value.len()
 }
 
-const PLACEHOLDERS: [&str; 52] = [
-    "example",
-    "changeme",
-    "change_me",
-    "change-me",
-    "placeholder",
-    "redacted",
-    "dummy",
-    "xxxx",
-    "****",
-    "....",
-    "your",
-    "replace",
-    "insert",
-    "todo",
-    "fixme",
-    "foobar",
-    "secret:",
-    "password",
-    "passwd",
-    "default",
-    "sample",
-    "undefined",
-    "abcdef",
-    "123456",
-    "qwerty",
-    "<secret",
-    "not_real",
-    "notreal",
-    "not-real",
-    "fake",
-    "mock",
-    "lorem",
-    "ipsum",
-    "hunter2",
-    "letmein",
-    "admin",
-    "correct",
-    "invalid",
-    "1111",
-    "0000",
-    "deadbeef",
-    "localhost",
-    "asdf",
-    "my_",
-    "my-",
-    "the_",
-    "some_",
-    "secretkey",
-    "secret_key",
-    "secret-key",
-    "secretaccess",
-    "teststring",
-];
-
-/// A stand-in that someone is to replace, or that says what it is.
-pub(crate) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    PLACEHOLDERS.iter().any(|word| lower.contains(word)) || is_sequence(&lower)
-}
-
-/// Documents' own example keys: words that a random value has by chance once in a billion.
-pub(crate) fn is_sample_token(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    ["example", "xxxxx", "*****", ".....", "placeholder", "redacted", "changeme", "your_", "your-"]
-        .iter()
-        .any(|word| lower.contains(word))
-        || is_run(&lower)
-}
-
-/// Five equal characters, or seven that count up, make no random value.
-fn is_sequence(lower: &str) -> bool {
-    let bytes = lower.as_bytes();
-    let (mut equal, mut rising) = (1, 1);
-    for pair in bytes.windows(2) {
-        equal = if pair[0] == pair[1] { equal + 1 } else { 1 };
-        rising = if pair[1] == pair[0].wrapping_add(1) { rising + 1 } else { 1 };
-        if equal >= 5 || rising >= 6 {
-            return true;
-        }
-    }
-    false
-}
-
-/// A third of the value or more is one character again and again.
-fn is_run(lower: &str) -> bool {
-    let mut equal = 1usize;
-    lower.as_bytes().windows(2).any(|pair| {
-        equal = if pair[0] == pair[1] { equal + 1 } else { 1 };
-        equal >= 8
-    })
-}
-
-/// Something that stands for a value that is elsewhere, or that is no value: `${X}`, `a.b.c`, `f(x)`, `%s`, a type.
-pub(crate) fn is_reference(value: &str) -> bool {
-    let pairs = [("{", "}"), ("<", ">"), ("(", ")"), ("[", "]")];
-    let sigil = value.strip_prefix(['$', '%', '@', '&', '*', '#', '\\']);
-    sigil.is_some_and(is_name_like)
-        || pairs.iter().any(|(open, close)| value.find(open).is_some_and(|at| value[at + 1..].contains(close)))
-        || value.contains("${")
-        || value.contains("{{")
-        || value.contains("()")
-        || value.contains("::")
-        || value.contains("->")
-        || value.contains("&&")
-        || value.contains("%s")
-        || value.contains("sha-256:")
-        || value.contains("thumbprint")
-        || value.contains("...")
-        || value.contains('…')
-        || starts_with_any(
-            value,
-            &[
-                "arn:",
-                "env:",
-                "vault:",
-                "ref+",
-                "file:",
-                "sha256",
-                "sha512",
-                "sha1",
-                "sha384",
-                "md5",
-                "ssh-",
-                "data:",
-                "os.",
-                "process.",
-                "self.",
-                "this.",
-                "urn:",
-                "http:",
-                "https:",
-                "secrets.",
-                "op://",
-                "projects/",
-                "refs/",
-                "git@",
-                "0x",
-                "AAAAB3Nza",
-                "AAAAC3Nza",
-                "AAAAE2V",
-                "var.",
-                "local.",
-                "config.",
-                "settings.",
-                "bcrypt",
-                "pbkdf2",
-                "argon2",
-                "scrypt",
-                "age1",
-                "ENC[",
-                "req_",
-                "test_",
-                "msg_",
-            ],
-        )
-}
-
-/// What may stand after a `$`: a name, or the bracket of an expression.
-fn is_name_like(rest: &str) -> bool {
-    rest.starts_with(['{', '(', '['])
-        || rest.trim_end_matches('%').bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
-            && surprise(rest) < 4.6
-}
-
 /// Letters of both cases, mixed as no name mixes them. Random values without a digit are rare but there.
 pub(crate) fn is_random_letters(value: &str, shape: Shape) -> bool {
     shape.uppers > 1 && shape.lowers > 1 && value.len() >= 10 && surprise(value) >= 5.2 && entropy(value) >= 2.8
-}
-
-fn starts_with_any(value: &str, starts: &[&str]) -> bool {
-    starts.iter().any(|start| value.starts_with(start))
 }
 
 /// A path: three parts or more that are words, or one that starts as a path does.
@@ -327,12 +160,29 @@ pub(crate) fn password(value: &str, quoted: bool) -> bool {
     if is_hex(value) {
         return value.len() >= 12 && shape.digits > 2 && shape.lowers + shape.uppers > 2 && entropy(value) >= 2.5;
     }
+    if has_leet(value) && value.len() >= 9 {
+        return entropy(value) >= 2.5 && surprise(value) >= 3.5;
+    }
+    let marked = value.bytes().any(|b| b"!@#$%^&*?+".contains(&b));
     match shape.classes() {
+        // Nothing else has all four.
+        4 if marked => entropy(value) >= 2.5 && surprise(value) >= 2.6,
         4 => entropy(value) >= 2.8 && surprise(value) >= 3.9,
         3 if shape.uppers > 0 => entropy(value) >= 2.7 && surprise(value) >= if shape.symbols > 0 { 4.4 } else { 4.6 },
         3 => entropy(value) >= 2.9 && surprise(value) >= 4.5 && shape.digits > 1,
         _ => is_random(value) && shape.digits > 1 && (value.len() >= 10 || surprise(value) >= 5.0),
     }
+}
+
+/// Digits in place of letters, twice or more: `c0rrecth0rse`.
+fn has_leet(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let inside = |at: &usize| {
+        b"013457".contains(&bytes[*at])
+            && at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphabetic())
+            && bytes[at + 1..].iter().find(|b| **b != bytes[*at]).is_some_and(u8::is_ascii_alphabetic)
+    };
+    value.bytes().all(|b| b.is_ascii_alphanumeric()) && (0..bytes.len()).filter(inside).count() >= 2
 }
 
 /// How many bytes there are beside escapes such as `%5B`, which look random and are not.
@@ -350,20 +200,25 @@ pub(crate) fn url_password(value: &str) -> bool {
         && shape.spaces == 0
         && !is_reference(value)
         && !is_placeholder(value)
-        && (shape.classes() >= 3 || (shape.mixed() && surprise(value) >= 4.2) || surprise(value) >= 5.0)
+        && (shape.classes() >= 3
+            || (shape.mixed() && surprise(value) >= 4.2)
+            || surprise(value) >= 5.0
+            || has_leet(value))
         && entropy(value) >= 2.2
-        && surprise(value) >= 3.6
+        && surprise(value) >= if shape.classes() == 4 { 2.6 } else { 3.5 }
 }
 
 /// The value of a token, an API key, a secret: longer and of fewer symbols than a password.
 /// `strong`: the name says that it is a secret and nothing else.
 pub(crate) fn token(value: &str, strong: bool) -> bool {
     let shape = Shape::of(value);
-    let least = if strong { 16 } else { 20 };
+    let least = if strong { 14 } else { 20 };
     if !(least..=1024).contains(&value.len()) || shape.spaces > 0 || shape.others > 0 {
         return false;
     }
-    let odd = value.bytes().filter(|b| !b.is_ascii_alphanumeric() && !b"_-.+/=~:!@#$%^&*".contains(b)).count();
+    // The number before a bar is that of the token in the database.
+    let after_number = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('|').unwrap_or(value);
+    let odd = after_number.bytes().filter(|b| !b.is_ascii_alphanumeric() && !b"_-.+/=~:!@#$%^&*".contains(b)).count();
     if odd > 0 || is_reference(value) || is_placeholder(value) || is_uuid(value) || is_path(value) {
         return false;
     }
@@ -375,8 +230,23 @@ pub(crate) fn token(value: &str, strong: bool) -> bool {
             && shape.lowers + shape.uppers > 3
             && entropy(value) > 2.8;
     }
+    // A constant's name.
+    if shape.lowers == 0 && shape.digits < 2 && shape.joiners > 0 {
+        return false;
+    }
     let core = value.trim_end_matches('=');
     (shape.mixed() || is_random_letters(core, shape)) && is_random(core) && has_random_part(core) && !is_version(value)
+}
+
+/// A token of twelve or thirteen characters, where the name says that it is one.
+pub(crate) fn short_token(value: &str) -> bool {
+    let shape = Shape::of(value);
+    shape.digits > 1
+        && shape.symbols == 0
+        && shape.lowers + shape.uppers > 3
+        && !is_placeholder(value)
+        && !is_version(value)
+        && surprise(value) >= 4.7
 }
 
 /// Identifiers with numbers in them are surprising on the whole only; a secret has a long part that is.

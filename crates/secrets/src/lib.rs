@@ -26,6 +26,7 @@ mod rule;
 mod ruleset;
 mod scan;
 mod session;
+mod standins;
 mod view;
 
 pub use allow::AllowList;

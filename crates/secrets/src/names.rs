@@ -283,6 +283,72 @@ pub(crate) fn classify(name: &str) -> Option<Kind> {
     Some(if upper || header { Kind::Strong } else { Kind::Weak })
 }
 
+/// Whether the name is that of a credential and of nothing else, so that even a UUID or hex digits are one.
+pub(crate) fn is_sure(name: &str) -> bool {
+    let mut parts = Parts::default();
+    parts.split(name);
+    let flat: String = parts.words.concat();
+    if parts.words.iter().any(|word| OF_SOMETHING.contains(&word.as_str())) {
+        return false;
+    }
+    let upper = !name.bytes().any(|b| b.is_ascii_lowercase()) && parts.words.len() > 1;
+    let last = parts.words.last().map_or("", String::as_str);
+    let several = parts.words.len() > 1 && matches!(last, "token" | "secret");
+    several || SURE.iter().any(|sure| flat.contains(sure)) || upper && matches!(last, "key" | "pat")
+}
+
+/// What a token or a key may belong to that is no credential.
+const OF_SOMETHING: [&str; 30] = [
+    "session",
+    "sessions",
+    "csrf",
+    "xsrf",
+    "request",
+    "device",
+    "page",
+    "cancel",
+    "trace",
+    "run",
+    "id",
+    "client",
+    "lock",
+    "continuation",
+    "next",
+    "idempotency",
+    "upload",
+    "fence",
+    "owner",
+    "resume",
+    "change",
+    "event",
+    "cursor",
+    "task",
+    "job",
+    "message",
+    "thread",
+    "conversation",
+    "cache",
+    "test",
+];
+
+const SURE: [&str; 15] = [
+    "apikey",
+    "apitoken",
+    "apisecret",
+    "accesstoken",
+    "accesskey",
+    "authtoken",
+    "authkey",
+    "secretkey",
+    "clientsecret",
+    "appsecret",
+    "bearertoken",
+    "privatetoken",
+    "servicetoken",
+    "bottoken",
+    "secrettoken",
+];
+
 /// The words of an identifier in lower case: `dbPassword`, `DB_PASSWORD` and `db-password` have the same.
 #[derive(Default)]
 struct Parts {

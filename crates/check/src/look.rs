@@ -73,7 +73,7 @@ impl<'l> Looker<'l> {
             if !is_whole {
                 fold.reject(at);
                 if let Some(first) = &mut first {
-                    pieces(line.bytes).for_each(|piece| first.reject(piece));
+                    pieces(line.bytes).for_each(|piece| first.reject(piece, at.line));
                 }
                 return;
             }
@@ -84,20 +84,20 @@ impl<'l> Looker<'l> {
                         event_ids.insert(at.line, event.event_id.clone().into_owned());
                     }
                     if let Some(first) = &mut first {
-                        first.event(&event, line.bytes);
+                        first.event(&event, line.bytes, at.line);
                     }
                 }
                 Looked::Reject(_) => {
                     if let Some(first) = &mut first {
-                        pieces(line.bytes).for_each(|piece| first.reject(piece));
+                        pieces(line.bytes).for_each(|piece| first.reject(piece, at.line));
                     }
                 }
             }
         });
         let found = first.map(|first| match first.finish() {
-            known if known.is_empty() => Found { result: "clean", findings: Vec::new() },
-            known => {
-                let mut second = SecondPass::new(self.rules, self.options, known);
+            learnt if learnt.is_nothing() => Found { result: "clean", findings: Vec::new() },
+            learnt => {
+                let mut second = SecondPass::new(self.rules, self.options, learnt);
                 again(branch, &bytes, &mut second);
                 second.finish()
             }
@@ -129,6 +129,9 @@ fn each_line<'b>(branch: &Branch, bytes: &'b [u8], mut each: impl FnMut(Line<'b>
 
 fn again(branch: &Branch, bytes: &[u8], second: &mut SecondPass<'_>) {
     each_line(branch, bytes, |line, at, is_whole| {
+        if !second.concerns(line.bytes, at.line) {
+            return;
+        }
         let mut scratch = String::new();
         let parsed = if is_whole { parse_line(line.bytes, at.line, &mut scratch).ok() } else { None };
         match parsed {

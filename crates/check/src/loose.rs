@@ -1,5 +1,6 @@
 //! Looks through a text that is in no lake: lines of JSON, traces among them, or anything else.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,6 +60,8 @@ pub fn look_through<R: Read + Seek, E: From<std::io::Error>>(
     let mut looked = Looked::default();
     let mut first = FirstPass::new(rules);
     let start = source.stream_position()?;
+    // Lines in brackets that are none of JSON.
+    let mut no_json: HashSet<u64> = HashSet::new();
     looked.stopped = pieces(source, stop, &mut |piece| {
         progress.done(piece.bytes());
         looked.bytes += piece.bytes();
@@ -66,29 +69,33 @@ pub fn look_through<R: Read + Seek, E: From<std::io::Error>>(
             Piece::Line(bytes, line) => {
                 let mut scratch = String::new();
                 if let Ok(Some(event)) = parse_line(bytes, *line, &mut scratch) {
-                    first.event(&event, bytes);
+                    first.event(&event, bytes, *line);
                 } else if let Some(value) = value_of(bytes) {
-                    first.value(&value);
+                    first.value(&value, *line);
                 } else {
                     looked.bytes -= piece.bytes();
+                    no_json.insert(*line);
                     return Ok(false);
                 }
             }
-            Piece::Text { text, .. } => first.reject(text.as_bytes()),
+            Piece::Text { text, .. } => first.reject(text.as_bytes(), 0),
         }
         Ok::<bool, E>(true)
     })?;
-    let known = first.finish();
-    if known.is_empty() || looked.stopped {
+    let learnt = first.finish();
+    if learnt.is_nothing() || looked.stopped {
         return Ok(looked);
     }
     source.seek(SeekFrom::Start(start))?;
-    let mut second = SecondPass::new(rules, options, known);
+    let mut second = SecondPass::new(rules, options, learnt);
     looked.stopped = pieces(source, stop, &mut |piece| {
         let mut session_id = None;
         let mut base = 0;
         match &piece {
             Piece::Line(bytes, line) => {
+                if !second.concerns(bytes, *line) {
+                    return Ok(!no_json.contains(line));
+                }
                 let mut scratch = String::new();
                 if let Ok(Some(event)) = parse_line(bytes, *line, &mut scratch) {
                     let at = LineRef { line: *line, offset: 0, end: bytes.len() as u64 };

@@ -1,6 +1,6 @@
 //! The secrets of one branch: first what they are, then wherever they stand.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use lake_secrets::{Hit, KnownSecrets, RuleSet, SessionScan, Severity, fingerprint, redact};
@@ -15,6 +15,8 @@ use crate::texts::{Stream, Text, texts, texts_of};
 const MOST: usize = 10_000;
 /// A text that stands alone and is shorter is no secret by itself: no token is, and a name with its value is longer.
 const SHORTEST: usize = 8;
+/// Messages over which one secret may be split.
+const ACROSS: usize = 5;
 
 /// What was found in a branch.
 #[derive(Debug, Default)]
@@ -33,46 +35,87 @@ pub(crate) struct FirstPass<'r> {
     alone: SessionScan<'r>,
     rules: &'r RuleSet,
     turn: u64,
+    /// The lines that the second pass must look at whatever stands on them: something was found there, or may be part of
+    /// what was found later, or the collector cut it.
+    lines: HashSet<u64>,
+    /// The last lines that said something.
+    said_on: VecDeque<u64>,
 }
 
 impl<'r> FirstPass<'r> {
     pub(crate) fn new(rules: &'r RuleSet) -> FirstPass<'r> {
         let session = || SessionScan::new(rules);
-        FirstPass { said: session(), thought: session(), alone: session(), rules, turn: 0 }
+        FirstPass {
+            said: session(),
+            thought: session(),
+            alone: session(),
+            rules,
+            turn: 0,
+            lines: HashSet::new(),
+            said_on: VecDeque::new(),
+        }
     }
 
-    pub(crate) fn event(&mut self, event: &Event<'_>, line: &[u8]) {
+    pub(crate) fn event(&mut self, event: &Event<'_>, line: &[u8], number: u64) {
         // A turn is what lies between two prompts.
         if event.role.as_deref() == Some("user") {
             self.turn += 1;
         }
         let rules = self.rules;
-        texts(event, line, rules, &mut |text| self.text(&text));
+        texts(event, line, rules, &mut |text| self.text(&text, number));
     }
 
     /// Takes a line of JSON that is no event.
-    pub(crate) fn value(&mut self, value: &Value<'_>) {
+    pub(crate) fn value(&mut self, value: &Value<'_>, number: u64) {
         let rules = self.rules;
-        texts_of(value, rules, &mut |text| self.text(&text));
+        texts_of(value, rules, &mut |text| self.text(&text, number));
     }
 
-    fn text(&mut self, text: &Text<'_>) {
-        match text.stream {
+    fn text(&mut self, text: &Text<'_>, number: u64) {
+        let hits = match text.stream {
             Stream::Said => self.said.feed(text.text, Some(self.turn), text.cut),
             Stream::Thought => self.thought.feed(text.text, Some(self.turn), text.cut),
             Stream::Alone if text.text.len() < SHORTEST => Vec::new(),
             Stream::Alone => self.alone.feed(text.text, None, text.cut),
         };
+        if text.stream != Stream::Alone {
+            self.said_on.push_back(number);
+            if self.said_on.len() > 2 * ACROSS {
+                self.said_on.pop_front();
+            }
+            if !hits.is_empty() {
+                self.lines.extend(&self.said_on);
+            }
+        }
+        if text.cut || !hits.is_empty() {
+            self.lines.insert(number);
+        }
     }
 
     /// Takes a line, or a part of one, that is no event.
-    pub(crate) fn reject(&mut self, bytes: &[u8]) {
-        self.alone.feed(&String::from_utf8_lossy(bytes), None, false);
+    pub(crate) fn reject(&mut self, bytes: &[u8], number: u64) {
+        if !self.alone.feed(&String::from_utf8_lossy(bytes), None, false).is_empty() {
+            self.lines.insert(number);
+        }
     }
 
-    /// What the secrets are; nothing when there are none, and then no second pass is needed.
-    pub(crate) fn finish(self) -> Vec<KnownSecrets> {
-        [self.said, self.thought, self.alone].into_iter().filter_map(SessionScan::finish).collect()
+    /// What the secrets are, and where to look again.
+    pub(crate) fn finish(self) -> Learnt {
+        let sessions = [self.said, self.thought, self.alone];
+        Learnt { known: sessions.into_iter().filter_map(SessionScan::finish).collect(), lines: self.lines }
+    }
+}
+
+/// What the first pass leaves for the second.
+pub(crate) struct Learnt {
+    pub(crate) known: Vec<KnownSecrets>,
+    lines: HashSet<u64>,
+}
+
+impl Learnt {
+    /// Whether nothing is secret: then no second pass is needed.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.known.is_empty()
     }
 }
 
@@ -80,15 +123,20 @@ impl<'r> FirstPass<'r> {
 pub(crate) struct SecondPass<'o> {
     rules: &'o RuleSet,
     options: &'o Options,
-    known: Vec<KnownSecrets>,
+    learnt: Learnt,
     findings: Vec<Finding>,
     more: u64,
     allowed: u64,
 }
 
 impl<'o> SecondPass<'o> {
-    pub(crate) fn new(rules: &'o RuleSet, options: &'o Options, known: Vec<KnownSecrets>) -> SecondPass<'o> {
-        SecondPass { rules, options, known, findings: Vec::new(), more: 0, allowed: 0 }
+    pub(crate) fn new(rules: &'o RuleSet, options: &'o Options, learnt: Learnt) -> SecondPass<'o> {
+        SecondPass { rules, options, learnt, findings: Vec::new(), more: 0, allowed: 0 }
+    }
+
+    /// Whether a line is worth being read again.
+    pub(crate) fn concerns(&self, line: &[u8], number: u64) -> bool {
+        self.learnt.lines.contains(&number) || self.learnt.known.iter().any(|known| known.may_stand_in(line))
     }
 
     pub(crate) fn event(&mut self, event: &Event<'_>, at: LineRef, line: &[u8]) {
@@ -139,7 +187,7 @@ impl<'o> SecondPass<'o> {
 
     /// `fed`: pass one saw this very text.
     fn locate(&self, text: &str, cut: bool, fed: bool) -> Vec<Hit> {
-        locate(&self.known, self.rules, text, cut, fed)
+        locate(&self.learnt.known, self.rules, text, cut, fed)
     }
 
     fn keep(&mut self, hit: &Hit, field: &str, line: u64, event_id: &str) {

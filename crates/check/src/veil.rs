@@ -26,12 +26,12 @@ impl<'o> Veil<'o> {
         for (number, line) in (1..).zip(lines(bytes)) {
             let mut scratch = String::new();
             match parse_line(line.bytes, number, &mut scratch) {
-                Ok(Some(event)) => first.event(&event, line.bytes),
+                Ok(Some(event)) => first.event(&event, line.bytes, number),
                 Ok(None) => {}
-                Err(_) => first.reject(line.bytes),
+                Err(_) => first.reject(line.bytes, number),
             }
         }
-        Veil { rules, options, known: first.finish(), numbers: HashMap::new() }
+        Veil { rules, options, known: first.finish().known, numbers: HashMap::new() }
     }
 
     /// The text with a placeholder in place of each secret, in strings of JSON too; how many there were is added up.

@@ -32,6 +32,11 @@ pub(crate) struct Tries {
 const MOST_TRIES: u8 = 12;
 
 impl Tries {
+    /// Whether no attempt that begins at `at` will be made.
+    pub(crate) fn are_spent(&self, at: usize) -> bool {
+        at < self.end && self.count >= MOST_TRIES
+    }
+
     /// Whether an attempt that covers `span` is still to be made.
     pub(crate) fn allow(&mut self, span: &Range<usize>) -> bool {
         self.count = if span.start < self.end { self.count.saturating_add(1) } else { 0 };
@@ -70,10 +75,9 @@ impl Found {
 /// All findings of the text itself, without views and encodings, unsorted.
 pub(crate) fn find(set: &RuleSet, text: &str, cut: bool) -> Vec<Hit> {
     let mut found = Found::default();
-    let Ok(candidates) = set.prefilter().try_find_overlapping_iter(text) else { return Vec::new() };
-    for candidate in candidates {
-        for &action in set.actions(candidate.pattern().as_usize()) {
-            let at = candidate.start()..candidate.end();
+    for (keyword, at) in set.prefilter().candidates(text) {
+        for &action in set.actions(keyword) {
+            let at = at.clone();
             match action {
                 Action::Rule { rule, keyword } => {
                     let number = usize::from(rule);

@@ -48,7 +48,9 @@ pub(crate) fn decoded(text: &str) -> Vec<(Range<usize>, String)> {
     // A run of LEAST_BASE64 has a byte at a multiple of its length: the others need no look.
     let mut probe = LEAST_BASE64 - 1;
     while probe < bytes.len() {
-        if !is_run(bytes[probe]) {
+        // And as many bytes before it or after it as make up the rest.
+        let at = |at: usize| bytes.get(at).is_some_and(|&b| is_run(b));
+        if !(is_run(bytes[probe]) && (at(probe - 5) && at(probe - 9) || at(probe + 5) && at(probe + 9))) {
             probe += LEAST_BASE64;
             continue;
         }

@@ -17,6 +17,9 @@ const VALUE: usize = 1024;
 /// Judges the assignment whose name has a keyword at `at`.
 pub(crate) fn assignment(set: &RuleSet, text: &str, at: Range<usize>, found: &mut Found) {
     let bytes = text.as_bytes();
+    if found.nested.are_spent(at.start) {
+        return;
+    }
     // What follows the name decides most candidates, at the price of one byte.
     let mut right = at.end;
     while right < bytes.len() && right - at.end < NAME && is_name(bytes[right]) {

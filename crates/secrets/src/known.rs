@@ -133,6 +133,13 @@ impl KnownSecrets {
         self.locate(rules, text, cut)
     }
 
+    /// Whether a known value may stand in a line of JSON as it is written, that is with one more layer of escapes than in
+    /// the texts on it. An escape that could be any character may be one of a value.
+    pub fn may_stand_in(&self, line: &[u8]) -> bool {
+        self.automaton.as_ref().is_none_or(|automaton| automaton.is_match(line))
+            || memchr::memmem::find(line, b"\\u").is_some()
+    }
+
     fn split(&self, rules: &RuleSet, text: &str) -> Vec<Hit> {
         if self.parts.is_empty() {
             return Vec::new();
@@ -228,7 +235,7 @@ fn forms(value: &str) -> Vec<(Form, String)> {
         }
     };
     let mut escaped = value.to_owned();
-    for _ in 0..3 {
+    for _ in 0..4 {
         let json = serde_json::to_string(&escaped).unwrap_or_default();
         escaped = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
         add(Form::Plain, escaped.clone());

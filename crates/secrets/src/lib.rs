@@ -21,6 +21,7 @@ mod manifest;
 mod names;
 mod near;
 mod pem;
+mod prefilter;
 mod redact;
 mod rule;
 mod ruleset;

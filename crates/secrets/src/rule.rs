@@ -42,6 +42,8 @@ pub struct Rule {
     /// Whether the keywords are names near which the pattern is a secret.
     pub(crate) near: bool,
     pub(crate) pattern: Option<Pattern>,
+    /// What the pattern begins with is a name, not the secret.
+    pub(crate) has_groups: bool,
     pub(crate) checks: Vec<Check>,
     pub(crate) min_entropy: f32,
     pub(crate) lead: usize,
@@ -155,6 +157,7 @@ impl Rule {
             nocase: spec.nocase || in_context,
             near: in_context,
             pattern,
+            has_groups: captures,
             checks: spec.checks,
             min_entropy: spec.min_entropy.unwrap_or(2.5),
             lead: spec.lead,

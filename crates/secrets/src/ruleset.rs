@@ -1,8 +1,8 @@
 //! A compiled set of rules with its prefilter.
 
+use crate::prefilter::Prefilter;
 use crate::rule::{Rule, RuleFile};
 use crate::{Error, Severity};
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ pub(crate) enum Action {
 pub struct RuleSet {
     rules: Vec<Rule>,
     digest: String,
-    prefilter: AhoCorasick,
+    prefilter: Prefilter,
     actions: Vec<Vec<Action>>,
     standings: HashMap<&'static str, (Severity, u8)>,
 }
@@ -84,13 +84,7 @@ impl RuleSet {
             }
         }
         let (keywords, actions) = index(&rules)?;
-        let prefilter = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .prefilter(false)
-            .build(keywords)
-            .map_err(|error| Error::Rule { rule: "prefilter".into(), reason: error.to_string() })?;
+        let prefilter = Prefilter::new(&keywords)?;
         let standings = rules.iter().map(|rule| (rule.id, (rule.severity, rule.rank))).collect();
         Ok(Self { standings, rules, digest: format!("sha256:{}", hex::encode(hash.finalize())), prefilter, actions })
     }
@@ -118,13 +112,21 @@ impl RuleSet {
         Ok(())
     }
 
-    /// Whether a word in the text is one that a rule begins with. Where none is, the text makes no secret of what
-    /// stands beside it.
-    pub fn has_keyword(&self, text: &str) -> bool {
-        self.prefilter.is_match(text)
+    /// Whether a word in the text may be the name of a secret that stands elsewhere. Where none is, the text makes no
+    /// secret of what stands beside it.
+    pub fn has_name(&self, text: &str) -> bool {
+        let names = |action: &Action| match action {
+            Action::Name | Action::Manifest => true,
+            Action::Rule { rule, .. } => {
+                let rule = &self.rules[usize::from(*rule)];
+                rule.near || rule.has_groups
+            }
+            Action::Url | Action::Pem => false,
+        };
+        self.prefilter.candidates(text).iter().any(|(keyword, _)| self.actions[*keyword].iter().any(names))
     }
 
-    pub(crate) fn prefilter(&self) -> &AhoCorasick {
+    pub(crate) fn prefilter(&self) -> &Prefilter {
         &self.prefilter
     }
 

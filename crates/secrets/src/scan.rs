@@ -122,7 +122,7 @@ fn layer(set: &RuleSet, text: &str, cut: bool, budget: Budget) -> Vec<Hit> {
     if budget.percents > 0 && memchr::memchr(b'%', text.as_bytes()).is_some() {
         look(escapes::percents(text), Budget { percents: budget.percents - 1, ..budget });
     }
-    if budget.lines > 0 {
+    if budget.lines > 0 && has_seams(text) {
         // Escapes are read within a line, and gutters do not matter there.
         look(lines::gutters(text), Budget { lines: 0, escapes: 0, percents: 0, entities: 0, ..budget });
         // Under colours there may be a gutter; under a wrap there is nothing more.
@@ -137,6 +137,12 @@ fn layer(set: &RuleSet, text: &str, cut: bool, budget: Budget) -> Vec<Hit> {
         }
     }
     merge(set, hits)
+}
+
+/// Whether there can be a seam: an end of a line, a quote, a colour or what is left of a text in UTF-16.
+fn has_seams(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b'\n', 0x1b, 0, bytes).is_some() || memchr::memchr2(b'"', b'\'', bytes).is_some()
 }
 
 /// Two lines that make a value together only because nobody said where it ends: both parts have to look like it.

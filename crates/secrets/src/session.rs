@@ -12,6 +12,11 @@ const REACH: usize = 768;
 /// A private key reaches further.
 const KEY_REACH: usize = 16 << 10;
 
+/// Texts of this length come again often.
+const SHORT: usize = 40;
+/// So many are remembered.
+const MOST_CLEAN: usize = 2048;
+
 /// Pass one over a session's texts, in order.
 #[derive(Debug)]
 pub struct SessionScan<'r> {
@@ -24,6 +29,8 @@ pub struct SessionScan<'r> {
     parts: Vec<Part>,
     /// The texts in which something was found.
     seen: HashSet<(u64, usize)>,
+    /// Short texts that stand alone and hold nothing: names of fields and tools come again and again.
+    clean: HashSet<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -48,13 +55,26 @@ impl<'r> SessionScan<'r> {
             learnt: HashSet::new(),
             parts: Vec::new(),
             seen: HashSet::new(),
+            clean: HashSet::new(),
         }
     }
 
     /// Takes the next text. Texts with the same `Some(turn)` that follow each other are looked at across their borders
     /// too. Returns the hits in this text that are known so far: the rules', and this text's part of a split secret.
     pub fn feed(&mut self, text: &str, turn: Option<u64>, cut: bool) -> Vec<Hit> {
+        let is_short = turn.is_none() && !cut && text.len() <= SHORT;
+        if is_short && self.clean.contains(text) {
+            self.tails.clear();
+            self.turn = None;
+            return Vec::new();
+        }
         let mut hits = scan(self.rules, text, cut);
+        if is_short && hits.is_empty() {
+            if self.clean.len() >= MOST_CLEAN {
+                self.clean.clear();
+            }
+            self.clean.insert(text.into());
+        }
         if turn.is_none() || turn != self.turn {
             self.tails.clear();
             self.turn = turn;

@@ -13,6 +13,7 @@ mod names;
 mod object;
 pub mod oddities;
 pub mod scenarios;
+pub mod secrets;
 mod session;
 pub mod store;
 mod task;

@@ -1,6 +1,6 @@
 //! A secret that is written in another way is the same secret.
 
-use crate::generate::{base64, expand};
+use crate::made_up::examples::{base64, expand};
 use lake_secrets::{Hit, RuleSet, scan};
 
 const PLAIN: [&str; 9] = [

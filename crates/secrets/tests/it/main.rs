@@ -3,7 +3,10 @@
 
 mod attacks;
 mod forms;
-mod generate;
 mod properties;
 mod rules;
 mod session;
+
+/// The test kit's own, without all that it needs for other tests.
+#[path = "../../../testkit/src/secrets/mod.rs"]
+mod made_up;

@@ -1,6 +1,6 @@
 //! Properties of any text.
 
-use crate::generate::expand;
+use crate::made_up::examples::expand;
 use lake_secrets::{RuleSet, SessionScan, redact, scan};
 use proptest::prelude::*;
 

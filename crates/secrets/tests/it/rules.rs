@@ -1,6 +1,6 @@
 //! Every example of every rule.
 
-use crate::generate::expand;
+use crate::made_up::examples::expand;
 use lake_secrets::{RuleSet, redact, scan};
 
 fn seed(id: &str, number: usize) -> u64 {

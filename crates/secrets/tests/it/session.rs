@@ -1,6 +1,6 @@
 //! A session is scanned whole.
 
-use crate::generate::{base64, expand};
+use crate::made_up::examples::{base64, expand};
 use lake_secrets::{RuleSet, SessionScan, fingerprint, redact, scan};
 
 fn redacted(texts: &[(&str, Option<u64>)]) -> Vec<String> {

@@ -1,10 +1,12 @@
-//! Example notation of the rule files: `{an:36}` is made up here, the same each time, so that no file has a token in it.
+//! The notation of the examples in the secret scan's rule files: `{an:36}` is made up here, the same each time, so that no
+//! file has a token in it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// SplitMix64: the same bytes for the same seed, on any machine.
-pub(crate) struct Random(pub(crate) u64);
+#[derive(Debug)]
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -15,7 +17,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(crate) fn text(&mut self, alphabet: &str, length: usize) -> String {
+    /// So many characters of an alphabet.
+    pub fn text(&mut self, alphabet: &str, length: usize) -> String {
         let letters: Vec<char> = alphabet.chars().collect();
         (0..length).map(|_| letters[(self.next() % letters.len() as u64) as usize]).collect()
     }
@@ -39,7 +42,7 @@ const WORDS: [&str; 48] = [
 ];
 
 /// Expands every `{kind:argument}` of an example. What is no kind stays as it is, so that JSON can stand there.
-pub(crate) fn expand(example: &str, seed: u64) -> String {
+pub fn expand(example: &str, seed: u64) -> String {
     let mut random = Random(seed);
     let mut out = String::new();
     let mut rest = example;
@@ -126,6 +129,7 @@ fn base62(mut number: u32) -> String {
     out.iter().rev().collect()
 }
 
-pub(crate) fn base64(text: &str) -> String {
+/// A text in base 64, without padding.
+pub fn base64(text: &str) -> String {
     STANDARD_NO_PAD.encode(text)
 }

@@ -80,13 +80,9 @@ fn children_cpu() -> Result<f64, Box<dyn Error>> {
     cpu(16)
 }
 
-/// CPU seconds of this process, all threads.
-pub(crate) fn own_cpu() -> Result<f64, Box<dyn Error>> {
-    cpu(14)
-}
-
-/// Two fields of `/proc/self/stat`, the first from 1: utime and stime are 14 and 15, cutime and cstime 16 and 17.
-fn cpu(field: usize) -> Result<f64, Box<dyn Error>> {
+/// CPU seconds of all threads: two fields of `/proc/self/stat`, the first from 1. Its own are 14 and 15, those of its
+/// children that have ended 16 and 17.
+pub(crate) fn cpu(field: usize) -> Result<f64, Box<dyn Error>> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     // The second field is the program's name in brackets and may hold anything.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);

@@ -207,7 +207,7 @@ fn together(field: &str, value: &Value<'_>, cut: bool, rules: &RuleSet, each: &m
 
 fn tells(value: &Value<'_>, rules: &RuleSet) -> bool {
     match value {
-        Value::Str(text) => text.len() <= SHORT && rules.has_name(text),
+        Value::Str(text) => text.len() <= SHORT && rules.has_name(&text.decode()),
         Value::Arr(items) => items.iter().any(|item| tells(item, rules)),
         Value::Obj(members) => members.iter().any(|(key, item)| rules.has_name(key) || tells(item, rules)),
         Value::Null | Value::Bool(_) | Value::Num(_) => false,

@@ -131,6 +131,14 @@ fn say(facts: &Facts, now: i64) -> anyhow::Result<()> {
             let out = escape(&export.out);
             out::line(format!("  {set}: {rows} of version {} in {out}, {}", export.k, when(export.at_ms)))?;
         }
+        for export in facts.exports.iter().filter(|export| export.tainted > 0) {
+            let (rows, out) = (count(export.tainted, "row"), escape(&export.out));
+            out::line(format!(
+                "  TAINTED {}: {rows} of sessions in which a secret is known only now, in {out} (manifest {})",
+                escape(&export.set),
+                escape(&export.manifest_sha256)
+            ))?;
+        }
         if facts.exports.len() > SAID {
             out::line(format!("  and {} more: trace-lake sql \"select * from exports\"", facts.exports.len() - SAID))?;
         }

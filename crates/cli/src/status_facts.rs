@@ -72,6 +72,8 @@ pub(crate) struct ExportAt {
     pub(crate) set: String,
     pub(crate) rows: u64,
     pub(crate) manifest_sha256: String,
+    /// Rows of sessions in which a secret is known only now.
+    pub(crate) tainted: u64,
 }
 
 const MS: &str = "cast(max(at) as bigint) / 1000";
@@ -110,10 +112,13 @@ pub(crate) fn gather(context: &Context, asked: &LakeSql) -> anyhow::Result<Facts
         ))?),
         held_back,
         ready,
-        exports: exports(&ask(&format!(
-            "select manifest_sha256, max(out) as out, max(k) as k, \"set\", count(distinct row) as rows, {MS} as at \
+        exports: exports(
+            &tainted(context, asked)?,
+            &ask(&format!(
+                "select manifest_sha256, max(out) as out, max(k) as k, \"set\", count(distinct row) as rows, {MS} as at \
              from exports group by manifest_sha256, \"set\", at order by at desc, \"set\""
-        ))?),
+            ))?,
+        ),
         ledger: None,
     })
 }
@@ -179,7 +184,14 @@ fn checks(rows: &[Map<String, Value>]) -> Vec<CheckAt> {
     rows.iter().map(one).collect()
 }
 
-fn exports(rows: &[Map<String, Value>]) -> Vec<ExportAt> {
+/// Rows that hold a secret as is known only now, by manifest and set.
+fn tainted(context: &Context, asked: &LakeSql) -> anyhow::Result<BTreeMap<(String, String), u64>> {
+    let Some(query) = lake_query::saved_query("tainted-exports") else { return Ok(BTreeMap::new()) };
+    let rows = asked.rows(context, query.sql)?;
+    Ok(rows.iter().map(|row| ((text(row, "manifest_sha256"), text(row, "set")), number(row, "rows"))).collect())
+}
+
+fn exports(tainted: &BTreeMap<(String, String), u64>, rows: &[Map<String, Value>]) -> Vec<ExportAt> {
     let one = |row: &Map<String, Value>| ExportAt {
         at_ms: whole(row, "at"),
         out: text(row, "out"),
@@ -187,6 +199,7 @@ fn exports(rows: &[Map<String, Value>]) -> Vec<ExportAt> {
         set: text(row, "set"),
         rows: number(row, "rows"),
         manifest_sha256: text(row, "manifest_sha256"),
+        tainted: tainted.get(&(text(row, "manifest_sha256"), text(row, "set"))).copied().unwrap_or(0),
     };
     rows.iter().map(one).collect()
 }
@@ -248,6 +261,9 @@ pub(crate) fn metrics(facts: &Facts, now_ms: i64) -> Metrics {
         out.gauge("ledger_missing_verdicts", "Verdicts of the ledger that the lake lacks.", &[], missing);
         out.gauge("ledger_stripped_sessions", "Sessions of which the lake has no verdict.", &[], stripped);
     }
+    let tainted: u64 = facts.exports.iter().map(|export| export.tainted).sum();
+    let help = "Rows of training sets of sessions in which a secret is known only now.";
+    out.gauge("tainted_export_rows", help, &[], tainted as f64);
     out.gauge("status_timestamp_seconds", "When this file was written.", &[], seconds(now_ms));
     out
 }

@@ -29,6 +29,7 @@ static SAVED: &[Saved] = queries!(
     "rejects",
     "secrets-by-rule",
     "sync-lag",
+    "tainted-exports",
     "tasks-with-pair",
     "tool-mix",
     "unverified-sessions",

@@ -154,3 +154,37 @@ fn what_killed_exports_left_is_removed_by_the_next_to_the_same_place() {
     let there = [".out.part-dead", ".out.part-alive", ".out.part-young", ".other.part-dead", ".out.part-aside"];
     assert_eq!(there.map(|name| kit.path(name).exists()), [false, true, true, true, true]);
 }
+
+#[test]
+fn a_set_that_holds_a_session_in_which_a_secret_is_known_only_now_is_named() {
+    let kit = Kit::with_demo();
+    kit.run(&["export", "--out", "out", "--require-signature", "--trust", &trust_file()]).exits(0);
+    let clean = kit.run(&["status", "--json"]).exits(0).json();
+    assert!(clean["exports"].as_array().expect("exports").iter().all(|export| export["tainted"] == 0), "{clean}");
+    let traces = kit.data_dir("data").join("traces");
+    let of_one =
+        |path: &std::path::Path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("demo-01-flipped"));
+    let all = std::fs::read_dir(traces).expect("traces").map(|entry| entry.expect("an entry").path());
+    let path = all.into_iter().find(|path| of_one(path)).expect("the session");
+    let line = format!(
+        "{{\"type\":\"note\",\"session_id\":\"demo-01-flipped\",\"ts\":\"2025-06-03T10:00:00Z\",\"text\":\"{}\"}}\n",
+        lake_testkit::made_up_github_token()
+    );
+    let mut bytes = std::fs::read(&path).expect("the trace");
+    bytes.extend_from_slice(line.as_bytes());
+    std::fs::write(&path, bytes).expect("the trace");
+    let data = kit.text("data");
+    kit.run(&["sync", "--data-dir", &data, "--source", "demo", "--idle", "0s"]);
+    kit.run(&["check", "--trust", &trust_file()]).exits(0);
+    kit.run(&["status"]).exits(0).prints(&["TAINTED sft: 1 row of sessions"]);
+    let json = kit.run(&["status", "--json"]).exits(0).json();
+    let sft = json["exports"].as_array().expect("exports").iter().find(|export| export["set"] == "sft").expect("sft");
+    assert_eq!(sft["tainted"], 1);
+    kit.run(&[
+        "sql",
+        "select distinct exported_to is not null as x from findings where current and session_id = 'demo-01-flipped'",
+    ])
+    .exits(0)
+    .prints(&["true"]);
+    kit.run(&["sql", "--query", "tainted-exports"]).exits(0).prints(&["demo-01-flipped"]);
+}

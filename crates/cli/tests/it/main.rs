@@ -25,6 +25,7 @@ mod reading;
 mod ready;
 mod rows;
 mod s3;
+mod scanning;
 mod schemas;
 mod secrecy;
 mod sql;

@@ -1,11 +1,13 @@
--- `current`: found under the digest in force, at the end where the branch stands now.
+-- `current`: found under the digest in force, at the end where the branch stands now. `exported_to`: the training sets that
+-- hold a row of the branch and were written without this finding: under other rules, or from fewer bytes.
 select
   b.org, b.repo, f.session_id, f.branch, f."end", f.kind, f.digest, f.at,
   f.finding['rule'] as rule, f.finding['severity'] as severity, f.finding['line'] as line,
   f.finding['event_id'] as event_id, f.finding['field'] as field,
   f.finding['start'] as span_start, f.finding['end'] as span_end,
   f.finding['fingerprint'] as fingerprint, f.finding['detail'] as detail,
-  coalesce(f."end" = b."end" and f.digest = n.digest, false) as current
+  coalesce(f."end" = b."end" and f.digest = n.digest, false) as current,
+  x.exported_to
 from (select session_id, branch, "end", kind, digest, at, unnest(findings) as finding from weighed_checks) f
 left join (
   select session_id, branch, max(org) as org, max(repo) as repo, max("end") as "end"
@@ -13,3 +15,12 @@ left join (
 ) b on b.session_id = f.session_id and b.branch = f.branch
 left join standing n
   on n.session_id = f.session_id and n.branch = f.branch and n."end" = f."end" and n.kind = f.kind
+left join (
+  select c.session_id, c.branch, c."end", c.digest, array_agg(distinct e.out order by e.out) as exported_to
+  from weighed_checks c
+  join exports e on e.session_id = c.session_id and e.branch = c.branch
+  where c.kind = 'secrets' and c.worse
+    and (e."end" < c."end" or e.rules_digest is distinct from split_part(c.digest, '+', 1))
+  group by c.session_id, c.branch, c."end", c.digest
+) x
+  on f.kind = 'secrets' and x.session_id = f.session_id and x.branch = f.branch and x."end" = f."end" and x.digest = f.digest

@@ -93,6 +93,14 @@ async fn secrets_by_rule() {
 }
 
 #[tokio::test]
+async fn tainted_exports() {
+    assert_eq!(
+        answer("tainted-exports").await,
+        [json!({"manifest_sha256": "m0", "out": "/old", "set": "sft", "rows": 1, "sessions": 1, "for_example": "s3"})]
+    );
+}
+
+#[tokio::test]
 async fn unverified_sessions() {
     let repo = "github.com/acme/billing";
     assert_eq!(

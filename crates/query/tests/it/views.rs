@@ -133,6 +133,8 @@ async fn findings_are_those_of_the_worse_row_and_say_whether_they_are_current() 
             json!({"session_id": "s3", "digest": "rules-2", "rule": "github-token", "n": 2, "current": true}),
         ]
     );
+    let sql = "select distinct session_id, array_to_string(exported_to, ' ') as x from findings where kind = 'secrets' order by 1";
+    assert_eq!(rows(&lake(), sql).await, [json!({"session_id": "s2"}), json!({"session_id": "s3", "x": "/old"})]);
 }
 
 #[tokio::test]

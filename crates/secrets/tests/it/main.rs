@@ -8,5 +8,6 @@ mod rules;
 mod session;
 
 /// The test kit's own, without all that it needs for other tests.
+#[expect(unreachable_pub, reason = "of the crate that it is from")]
 #[path = "../../../testkit/src/secrets/mod.rs"]
 mod made_up;

@@ -49,6 +49,7 @@ pub(crate) fn run(context: &Context, args: &ScanArgs) -> anyhow::Result<Exit> {
         return Err(usage("`-` is named twice", "the standard input can be read once"));
     }
     let options = Options {
+        ledger: None,
         trust: None,
         allow: context.allow()?.unwrap_or_else(AllowList::empty),
         fingerprint_key: fingerprint_key(context)?,

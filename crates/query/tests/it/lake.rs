@@ -302,10 +302,10 @@ fn exports() -> Vec<Value> {
         json!({"manifest_sha256": "m", "at": "2026-08-15T00:00:00Z", "out": "/o", "k": 3, "set": "sft", "row": 0,
                 "session_id": "s1", "branch": 0, "end": 200, "key_ids": ["sha256:1"], "rules_digest": RULES}),
         // Written when the rules did not know what is found now.
-        json!({"manifest_sha256": "m0", "at": "2026-08-13T00:00:00Z", "out": "/old", "k": 3, "set": "sft", "row": 0,
+        json!({"manifest_sha256": "m0", "at": "2026-08-13T00:00:00Z", "out": "/old", "k": 3, "set": "preference", "row": 0,
                 "session_id": "s3", "branch": 0, "end": 70, "key_ids": ["sha256:1"], "rules_digest": "rules-1"}),
         // Written without it, since those rules found it.
-        json!({"manifest_sha256": "m1", "at": "2026-08-15T00:00:00Z", "out": "/new", "k": 3, "set": "sft", "row": 0,
+        json!({"manifest_sha256": "m1", "at": "2026-08-15T00:00:00Z", "out": "/new", "k": 3, "set": "preference", "row": 0,
                 "session_id": "s3", "branch": 0, "end": 70, "key_ids": ["sha256:1"], "rules_digest": RULES}),
     ]
 }

@@ -96,7 +96,9 @@ async fn secrets_by_rule() {
 async fn tainted_exports() {
     assert_eq!(
         answer("tainted-exports").await,
-        [json!({"manifest_sha256": "m0", "out": "/old", "set": "preference", "rows": 1, "sessions": 1, "for_example": "s3"})]
+        [
+            json!({"manifest_sha256": "m0", "out": "/old", "set": "preference", "rows": 1, "sessions": 1, "for_example": "s3"})
+        ]
     );
 }
 

@@ -29,6 +29,9 @@ pub(crate) fn measure(arguments: &Arguments, out: &mut impl Write, bars: &mut Ba
     measured
 }
 
+/// A name, and what starts it.
+type Scanner = (&'static str, Box<dyn Fn() -> Command>);
+
 fn compare(
     arguments: &Arguments,
     binary: &Path,
@@ -45,7 +48,7 @@ fn compare(
     let one = folder.join("traces.jsonl");
     let bytes = together(&folder.join("data"), &one)?;
     fs::remove_dir_all(folder.join("data"))?;
-    let mut scanners: Vec<(&str, Box<dyn Fn() -> Command>)> = vec![("trace-lake scan", {
+    let mut scanners: Vec<Scanner> = vec![("trace-lake scan", {
         let (binary, one) = (binary.to_owned(), one.clone());
         Box::new(move || command(&binary, &["scan"], &one))
     })];

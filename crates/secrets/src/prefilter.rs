@@ -51,6 +51,7 @@ impl Prefilter {
         let mut lanes: [Vec<Candidate>; LANES] = Default::default();
         let mut states = [start; LANES];
         let parts: [&[u8]; LANES] = std::array::from_fn(|lane| &bytes[lane * length..(lane + 1) * length]);
+        #[expect(clippy::needless_range_loop, reason = "the parts are walked side by side")]
         for at in 0..length {
             for lane in 0..LANES {
                 let state = self.dfa.next_state(Anchored::No, states[lane], parts[lane][at]);

@@ -90,7 +90,6 @@ async fn questions_go_through() {
             "exports",
             "findings",
             "held_back",
-            "held_back",
             "hosts",
             "messages",
             "rejects",

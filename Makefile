@@ -7,12 +7,17 @@ VENV := .venv
 DEMO := $(TARGET)/demo
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 600
+# Real text without secrets: sources of crates, Python's library; and cases where they are laid beside the checkout.
+SECRET_TEXTS = --texts $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src \
+  --texts $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["stdlib"])') \
+  $(if $(wildcard ../shared/cases/real),--texts ../shared/cases/real) \
+  $(if $(wildcard ../shared/cases/secret-probes.jsonl),--probes ../shared/cases/secret-probes.jsonl)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz fixtures fmt lint doc deny build skips
+.PHONY: help demo test bench bench-secrets recall fuzz fixtures fmt lint doc deny build skips
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-9s %s\n' "$$name" "$$says"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-13s %s\n' "$$name" "$$says"; done
 
 build:
 	@[ -x $(TARGET)/debug/trace-lake ] || echo 'building; the first time takes about ten minutes on two cores'
@@ -34,6 +39,19 @@ bench: $(VENV)/duckdb ## measure the release binary beside its peers; BENCH_ARGS
 	$(CARGO) build --workspace --bins --release
 	$(TARGET)/release/lake-benches --verdicts 100000
 	$(TARGET)/release/lake-benches --binary $(TARGET)/release/trace-lake --python $(VENV)/bin/python $(BENCH_ARGS)
+
+bench-secrets: $(VENV)/scanners ## measure the secret scan: recall, false findings on real text, speed beside two scanners
+	$(CARGO) build --workspace --bins --release
+	$(TARGET)/release/bench-secrets $(SECRET_TEXTS) --binary $(TARGET)/release/trace-lake \
+	  --kingfisher $(VENV)/bin/kingfisher --betterleaks $(VENV)/bin/betterleaks $(BENCH_ARGS)
+
+recall: build ## show what the secret scan finds and finds wrongly, with the build of the tests; CI runs it
+	$(TARGET)/debug/bench-secrets --strict --untimed $(SECRET_TEXTS)
+
+$(VENV)/scanners: .ci/scanners.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --requirement .ci/scanners.txt
+	@touch $@
 
 # The one version of duckdb that the requirements of .ci name.
 $(VENV)/duckdb: .ci/requirements.txt

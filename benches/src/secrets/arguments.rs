@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 const USAGE: &str =
     "usage: bench-secrets [--probes FILE] [--texts DIR]… [--mb N] [--rounds N] [--binary FILE] [--kingfisher FILE] \
-     [--betterleaks FILE] [--work DIR] [--strict]
+     [--betterleaks FILE] [--work DIR] [--untimed] [--strict]
 
   --probes       lines of {name, text, secret}
   --texts        folders of real text without secrets, for false findings
@@ -14,6 +14,7 @@ const USAGE: &str =
   --binary       the trace-lake to run; without it no scanner is run
   --kingfisher, --betterleaks  the scanners beside it
   --work         folder for what is made; default in the system's temporary folder
+  --untimed      nothing that a busy machine changes: what is found, and what is found wrongly
   --strict       exit with 4 when something that is asked for is not reached";
 
 /// What the bench is asked to do.
@@ -26,6 +27,7 @@ pub(crate) struct Arguments {
     pub(crate) kingfisher: Option<PathBuf>,
     pub(crate) betterleaks: Option<PathBuf>,
     pub(crate) work: PathBuf,
+    pub(crate) untimed: bool,
     pub(crate) strict: bool,
 }
 
@@ -44,6 +46,7 @@ impl Arguments {
             kingfisher: None,
             betterleaks: None,
             work: std::env::temp_dir(),
+            untimed: false,
             strict: false,
         };
         while let Some(word) = words.next() {
@@ -53,14 +56,20 @@ impl Arguments {
                 "--texts" => arguments.texts.push(value()?.into()),
                 "--mb" => arguments.mb = value()?.parse()?,
                 "--rounds" => arguments.rounds = value()?.parse::<usize>()?.max(1),
-                "--binary" => arguments.binary = Some(value()?.into()),
-                "--kingfisher" => arguments.kingfisher = Some(value()?.into()),
-                "--betterleaks" => arguments.betterleaks = Some(value()?.into()),
+                "--binary" => arguments.binary = Some(absolute(&value()?)?),
+                "--kingfisher" => arguments.kingfisher = Some(absolute(&value()?)?),
+                "--betterleaks" => arguments.betterleaks = Some(absolute(&value()?)?),
                 "--work" => arguments.work = value()?.into(),
+                "--untimed" => arguments.untimed = true,
                 "--strict" => arguments.strict = true,
                 _ => return Err(USAGE.into()),
             }
         }
         Ok(arguments)
     }
+}
+
+/// The scanners are run in a folder of their own.
+fn absolute(path: &str) -> std::io::Result<PathBuf> {
+    std::path::absolute(path)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use lake_export::{
-    Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
-    TrainAfterFail,
+    Allow, Dialect, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source,
+    Step, TrainAfterFail,
 };
 use lake_store::{Branch, Catalog, CommitTimes, ExportRow, Lake, Segment, catalog, read_checks};
 use serde_json::json;
@@ -34,8 +34,8 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     ledger: LedgerArgs,
     /// The form of the rows
-    #[arg(long, value_enum, default_value_t = Dialect::Trl)]
-    dialect: Dialect,
+    #[arg(long, value_enum, default_value_t = DialectArg::Trl)]
+    dialect: DialectArg,
     /// Which sets to write
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SETS", default_values_t = [SetName::Sft, SetName::Preference])]
     sets: Vec<SetName>,
@@ -96,8 +96,21 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Dialect {
+enum DialectArg {
+    /// TRL, the canonical row
     Trl,
+    /// Axolotl
+    Axolotl,
+    /// OpenAI's fine-tuning API
+    Openai,
+    /// LLaMA-Factory
+    Llamafactory,
+    /// ms-swift
+    Swift,
+    /// The Tinker cookbook
+    Tinker,
+    /// ATIF: one trajectory a session, no pairs
+    Atif,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -267,9 +280,16 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
     request.where_sql.clone_from(&args.where_sql);
     request.corrections_from.clone_from(&context.settings.corrections_from.value);
     request.code_version = env!("CARGO_PKG_VERSION").to_owned();
-    match args.dialect {
-        Dialect::Trl => Ok(request),
-    }
+    request.dialect = match args.dialect {
+        DialectArg::Trl => Dialect::Trl,
+        DialectArg::Axolotl => Dialect::Axolotl,
+        DialectArg::Openai => Dialect::Openai,
+        DialectArg::Llamafactory => Dialect::Llamafactory,
+        DialectArg::Swift => Dialect::Swift,
+        DialectArg::Tinker => Dialect::Tinker,
+        DialectArg::Atif => Dialect::Atif,
+    };
+    Ok(request)
 }
 
 fn folder(context: &Context, out: &Path) -> anyhow::Result<PathBuf> {

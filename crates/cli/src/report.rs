@@ -107,7 +107,11 @@ fn of_export(error: &lake_export::Error) -> Option<(Exit, Option<String>)> {
         Error::Exists(_) => (Exit::Failed, "name another --out, or replace it with --force"),
         Error::NoExport(_) => (Exit::Failed, "name another --out; --force replaces nothing but an earlier export"),
         Error::NoTrust => (Exit::Usage, "name the trust file with --trust"),
-        Error::LastWithoutTemplate => (Exit::Usage, "take --train-after-fail work or all"),
+        Error::LastWithoutTemplate => (
+            Exit::Usage,
+            "take --train-after-fail work or all, or a dialect whose trainer holds the mask of each message",
+        ),
+        Error::TaskPromptForOneMessage => (Exit::Usage, "take --prompt-match exact, or --sets sft"),
         Error::ToolsFile(_) => (Exit::Usage, "--tools names a file with a JSON array of tools"),
         _ => return None,
     };

@@ -14,9 +14,12 @@ pub enum Error {
     /// Signatures are required, but nothing says whose count.
     #[error("a required signature needs a trust file")]
     NoTrust,
-    /// Training only what follows the last FAIL rests on the mask, and without a chat template nothing holds it.
-    #[error("training only what follows the last FAIL needs a chat template that holds the mask")]
+    /// Training only what follows the last FAIL rests on the mask, and nothing holds it in this dialect.
+    #[error("training only what follows the last FAIL needs something that holds the mask")]
     LastWithoutTemplate,
+    /// A side of one message answers what stands before it, and may not be put behind another prompt.
+    #[error("pairs with other prompts need a dialect whose sides are whole conversations")]
+    TaskPromptForOneMessage,
     /// The tools file is not a JSON array of objects.
     #[error("the tools file is refused: {0}")]
     ToolsFile(String),

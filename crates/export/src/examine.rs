@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::choose::Reason;
 use crate::conversation::{Assistant, Context, Conversation, Item, Turn, What, assemble, mask};
-use crate::dialect::trl;
+use crate::dialect::{Sides, is_readable, open_turn, write_member};
 use crate::facts::{Facts, Judgement, Origin, Row};
 use crate::secrets::Guard;
-use crate::spill::{RowWriter, Span, Spill};
+use crate::spill::{Note, RowWriter, Span, Spill};
 use crate::tools::{Shapes, shapes};
-use crate::{Error, OnTruncatedOutput, Request, Result, Scan, Source};
+use crate::{Dialect, Error, OnTruncatedOutput, Request, Result, Scan, Source};
 
 /// What every branch is examined with.
 pub(crate) struct Bench<'r> {
@@ -177,7 +177,7 @@ fn metadata(branch: &Branch, fold: &Fold, evidence: &lake_verdict::Evidence, key
         ("diff_sha256", &evidence.diff_sha256),
         ("run_id", &evidence.run_id),
     ] {
-        trl::write_member(&mut out, key, value.as_deref());
+        write_member(&mut out, key, value.as_deref());
     }
     for (i, id) in key_ids.iter().enumerate() {
         out.push_str(if i == 0 { ",\"key_ids\":[" } else { "," });
@@ -232,8 +232,12 @@ fn row(
         return Ok(row);
     }
     let mut conversation = assemble(items);
-    row.prompt_turns = conversation.prompt();
-    row.prompt = prompt_hash(&conversation);
+    if !is_readable(bench.request.dialect, &conversation) {
+        (row.no_sft, row.no_preference) = (Some(Reason::Unrenderable), Some(Reason::Unrenderable));
+        return Ok(row);
+    }
+    row.prompt_turns = prompt_turns(&conversation, bench.request.dialect);
+    row.prompt = prompt_hash(&conversation, row.prompt_turns);
     mask(&mut conversation, bench.request.train_after_fail);
     (row.no_sft, row.no_preference) = truncated(&conversation, bench.request.on_truncated_output);
     if row.no_sft.is_some() && row.no_preference.is_some() {
@@ -254,25 +258,47 @@ fn row(
     if conversation.assistants().next().is_none() {
         row.no_preference = row.no_preference.or(Some(Reason::NothingTrained));
     }
+    if bench.request.dialect.sides() == Sides::LastMessage && row.prompt_turns == conversation.turns.len() {
+        // It ends with what a tool said: there is no message to score.
+        row.no_preference = row.no_preference.or(Some(Reason::NothingTrained));
+    }
     let human = |turn: &Turn<'_>| matches!(turn, Turn::Context(Context { human: true, .. }));
     row.human_help = conversation.turns[row.prompt_turns..].iter().any(human);
     row.has_call = conversation.calls().next().is_some();
     row.shapes = bench.shapes.intern(shapes(&conversation));
     if let Some(spill) = bench.spill.filter(|_| row.no_sft.is_none() || row.no_preference.is_none()) {
         let doing = Error::io("writing a temporary file for session", &part.branch.session_id);
-        row.spans = render(spill, &conversation).map_err(doing)?;
+        row.spans = render(spill, bench.request.dialect, &conversation).map_err(doing)?;
     }
     Ok(row)
 }
 
-fn prompt_hash(conversation: &Conversation<'_>) -> [u8; 32] {
+/// Turns that both sides of a pair have to share: those before the model's first, or where a side is one message, all before it.
+fn prompt_turns(conversation: &Conversation<'_>, dialect: Dialect) -> usize {
+    match (dialect.sides(), conversation.turns.last()) {
+        (Sides::LastMessage, Some(Turn::Assistant(_))) => conversation.turns.len() - 1,
+        // There is nothing that could be a side.
+        (Sides::LastMessage, _) => conversation.turns.len(),
+        _ => conversation.prompt(),
+    }
+}
+
+fn prompt_hash(conversation: &Conversation<'_>, turns: usize) -> [u8; 32] {
     let mut hash = Sha256::new();
-    for turn in &conversation.turns[..conversation.prompt()] {
-        if let Turn::Context(context) = turn {
-            hash.update([context.role as u8, u8::from(context.text.cut)]);
-            let text = context.text.text.decode();
-            hash.update((text.len() as u64).to_be_bytes());
-            hash.update(text.as_bytes());
+    let mut opened = String::new();
+    for turn in &conversation.turns[..turns] {
+        match turn {
+            Turn::Context(context) => {
+                hash.update([context.role as u8, u8::from(context.text.cut)]);
+                let text = context.text.text.decode();
+                hash.update((text.len() as u64).to_be_bytes());
+                hash.update(text.as_bytes());
+            }
+            _ => {
+                opened.clear();
+                open_turn(Dialect::Trl, &mut opened, turn);
+                hash.update(opened.as_bytes());
+            }
         }
     }
     hash.finalize().into()
@@ -317,11 +343,16 @@ fn length(assistant: &Assistant<'_>) -> u64 {
     (assistant.text.text.len() + assistant.reasoning.text.len() + calls) as u64
 }
 
-fn render(spill: &Spill, conversation: &Conversation<'_>) -> std::io::Result<Vec<Span>> {
+fn render(spill: &Spill, dialect: Dialect, conversation: &Conversation<'_>) -> std::io::Result<Vec<Span>> {
     let mut row = RowWriter::new(spill);
     for turn in &conversation.turns {
-        let train = matches!(turn, Turn::Assistant(assistant) if assistant.train);
-        row.message(train, |out| trl::open_message(out, turn))?;
+        let train = matches!(turn, Turn::Assistant(assistant) if assistant.train && is_sayable(dialect, assistant));
+        row.message(Note { kind: turn.kind(), train }, |out| open_turn(dialect, out, turn))?;
     }
     row.finish()
+}
+
+/// Whether anything is left to be learned of a turn. Reasoning alone is nothing to a dialect without a field for it.
+fn is_sayable(dialect: Dialect, assistant: &Assistant<'_>) -> bool {
+    dialect != Dialect::Openai || !assistant.text.is_empty() || !assistant.calls.is_empty()
 }

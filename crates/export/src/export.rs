@@ -12,19 +12,21 @@ use lake_verdict::Ledger;
 use rayon::prelude::*;
 
 use crate::choose::{Everyone, everyone, needed, selected};
-use crate::dialect::trl::write_member;
+use crate::dialect::{Sides, losses, write_member};
 use crate::examine::{Bench, examine};
 use crate::facts::Facts;
 use crate::output::{
     CorrectionsUsed, FileEntry, Folder, LakeVersion, Manifest, RequestEntry, Signatures, ToolsEntry, TrustUsed, card,
-    dpo, refuse_existing, sft, to_json,
+    configuration, dataset_info, refuse_existing, to_json,
 };
 use crate::plan::{Plan, plan};
 use crate::rows::{Rows, Written};
 use crate::secrets::Guard;
 use crate::spill::Spill;
 use crate::tools::{Shapes, sha256_hex};
-use crate::{Error, Out, Progress, Report, Request, Result, Scans, Set, Source, Step, TrainAfterFail};
+use crate::{
+    Dialect, Error, Out, Progress, PromptMatch, Report, Request, Result, Scans, Set, Source, Step, TrainAfterFail,
+};
 
 /// Branches over this size are read one at a time, bytes: memory must not grow with the number of threads.
 const LARGE_BYTES: u64 = 16 << 20;
@@ -47,8 +49,12 @@ pub fn export(
     if request.require_signature && request.trust.is_none() {
         return Err(Error::NoTrust);
     }
-    if request.train_after_fail == TrainAfterFail::Last {
+    if request.train_after_fail == TrainAfterFail::Last && request.dialect.mask() != "by_message" {
         return Err(Error::LastWithoutTemplate);
+    }
+    if request.dialect.sides() == Sides::LastMessage && request.prompt_match == PromptMatch::Task && request.preference
+    {
+        return Err(Error::TaskPromptForOneMessage);
     }
     let Out::Folder(out) = &request.out;
     let folder = if request.dry_run {
@@ -66,7 +72,8 @@ pub fn export(
 
     let everyone = everyone(catalog, &facts, request);
     let plan = plan(catalog, &facts, &selected, &everyone, &guard, request)?;
-    let rows = Rows { catalog, facts: &facts, plan: &plan, spill: spill.as_ref(), progress, stop };
+    let spill = spill.as_ref();
+    let rows = Rows { dialect: request.dialect, catalog, facts: &facts, plan: &plan, spill, progress, stop };
     let into = folder.as_ref().map(Folder::path);
     let sets: Vec<Set> = request.sets().collect();
     let written: Result<Vec<_>> = sets.into_par_iter().map(|set| Ok((set, rows.write(set, into)?))).collect();
@@ -163,7 +170,7 @@ fn manifest(
         allow_digest: request.allow.as_ref().map(|allow| allow.list.digest().to_owned()),
         signatures,
         negatives,
-        mask: "not_enforced",
+        mask: request.dialect.mask(),
         corrections: CorrectionsUsed { counted: corrections.0, refused: corrections.1 },
         tools: tools.collect(),
         sets: written.iter().map(|(set, written)| (set.as_str(), written.counts.clone())).collect(),
@@ -196,12 +203,16 @@ fn finish(
 ) -> Result<Report> {
     let Out::Folder(out) = &request.out;
     if let Some(folder) = &folder {
-        let mut beside = vec![("README.md", card(&manifest)), ("exclusions.jsonl", exclusions.to_owned())];
-        for (set, written) in written.iter().filter(|(_, written)| written.file.is_some()) {
-            beside.push(match set {
-                Set::Sft => ("trl-sft.yaml", sft(written.longest)),
-                Set::Preference => ("trl-dpo.yaml", dpo(written.longest)),
-            });
+        let mut beside =
+            vec![("README.md", card(&manifest, request.dialect)), ("exclusions.jsonl", exclusions.to_owned())];
+        let mut with_rows = Vec::new();
+        for (set, written) in &written {
+            let Some(file) = &written.file else { continue };
+            beside.extend(configuration(request.dialect, *set, written.longest, &file.path));
+            with_rows.push((*set, file.path.clone()));
+        }
+        if request.dialect == Dialect::Llamafactory && !with_rows.is_empty() {
+            beside.push(("dataset_info.json", dataset_info(&with_rows)));
         }
         for (name, text) in beside {
             manifest.files.push(put(folder.path(), name, &text)?);
@@ -227,6 +238,14 @@ fn put(folder: &Path, name: &str, text: &str) -> Result<FileEntry> {
 
 fn warnings(manifest: &Manifest, request: &Request) -> Vec<String> {
     let mut out = Vec::new();
+    for (set, written) in request.sets().filter_map(|set| Some((set, manifest.sets.get(set.as_str())?))) {
+        if written.rows > 0 || set == Set::Preference {
+            out.extend(losses(request.dialect, set).iter().map(|loss| (*loss).to_owned()));
+        }
+    }
+    if request.preference && request.dialect.sides() == Sides::None {
+        out.push(format!("{} holds no pairs: there is no preference set", request.dialect.as_str()));
+    }
     if matches!(manifest.signatures, Signatures::No) {
         out.push("signatures were not judged: there is no trust file".to_owned());
     }

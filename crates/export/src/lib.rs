@@ -31,6 +31,6 @@ pub use output::{
 };
 pub use report::{ExportedRow, Report};
 pub use request::{
-    Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, Progress, PromptMatch, Request, Scan, Scans, Set, Source,
-    Step, TrainAfterFail,
+    Allow, Dialect, OnSecret, OnTruncatedOutput, Out, PairStrategy, Progress, PromptMatch, Request, Scan, Scans, Set,
+    Source, Step, TrainAfterFail,
 };

@@ -65,6 +65,42 @@ impl Set {
     }
 }
 
+/// Whose form the rows have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// TRL 1.16; the canonical row.
+    #[default]
+    Trl,
+    /// Axolotl 0.21.
+    Axolotl,
+    /// OpenAI's fine-tuning API.
+    Openai,
+    /// LLaMA-Factory 0.9.5.
+    Llamafactory,
+    /// ms-swift 4.6.
+    Swift,
+    /// The Tinker cookbook.
+    Tinker,
+    /// The Agent Trajectory Interchange Format 1.7: one trajectory a session.
+    Atif,
+}
+
+impl Dialect {
+    /// Its name on the command line and in the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Dialect::Trl => "trl",
+            Dialect::Axolotl => "axolotl",
+            Dialect::Openai => "openai",
+            Dialect::Llamafactory => "llamafactory",
+            Dialect::Swift => "swift",
+            Dialect::Tinker => "tinker",
+            Dialect::Atif => "atif",
+        }
+    }
+}
+
 /// What becomes of a session with a secret in what would be a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,6 +180,8 @@ pub struct Request {
     pub force: bool,
     /// Do all but write.
     pub dry_run: bool,
+    /// See [`Dialect`]. One without pairs writes no preference set, whatever `preference` says.
+    pub dialect: Dialect,
     /// Write the supervised set.
     pub sft: bool,
     /// Write the preference set.
@@ -199,6 +237,7 @@ impl Request {
             out,
             force: false,
             dry_run: false,
+            dialect: Dialect::default(),
             sft: true,
             preference: true,
             require_signature: false,
@@ -227,7 +266,8 @@ impl Request {
 
     /// The sets that are asked for, in the order of reports.
     pub fn sets(&self) -> impl Iterator<Item = Set> + use<> {
-        [(Set::Sft, self.sft), (Set::Preference, self.preference)].into_iter().filter(|(_, on)| *on).map(|(set, _)| set)
+        let preference = self.preference && self.dialect.sides() != crate::dialect::Sides::None;
+        [(Set::Sft, self.sft), (Set::Preference, preference)].into_iter().filter(|(_, on)| *on).map(|(set, _)| set)
     }
 }
 

@@ -8,16 +8,17 @@ use lake_store::{Branch, Catalog};
 use lake_trace::json::write_str;
 
 use crate::choose::Pair;
-use crate::dialect::trl;
+use crate::dialect::{self, Joiner, Shared, write_member};
 use crate::facts::{Facts, Judgement, Row};
 use crate::output::{Block, FileEntry, PairCounts, SetCounts, write_file};
 use crate::plan::Plan;
 use crate::spill::{Frames, Spill};
 use crate::tools::Harness;
-use crate::{Error, ExportedRow, Progress, Result, Set, Step};
+use crate::{Dialect, Error, ExportedRow, Progress, Result, Set, Step};
 
 /// What rows are written from.
 pub(crate) struct Rows<'e> {
+    pub(crate) dialect: Dialect,
     pub(crate) catalog: &'e Catalog,
     pub(crate) facts: &'e [Option<Facts>],
     pub(crate) plan: &'e Plan,
@@ -77,7 +78,7 @@ impl<'e> Rows<'e> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(Error::Stopped);
                 }
-                let mut writer = Writer { block, spill, bytes: 0 };
+                let mut writer = Writer { dialect: self.dialect, block, spill, bytes: 0 };
                 match rows[*row].as_slice() {
                     [chosen, rejected] => writer.pair(chosen, rejected, &mut tools)?,
                     parts => parts.iter().try_for_each(|used| writer.session(used, &mut tools))?,
@@ -119,6 +120,20 @@ impl<'e> Rows<'e> {
 }
 
 impl Used<'_> {
+    fn shared<'r>(&'r self, tools: (&'r str, &'r str), rejected: Option<&'r str>, metadata: &'r str) -> Shared<'r> {
+        let origin = &self.judgement.origin;
+        Shared {
+            session_id: &self.branch.session_id,
+            rejected_session_id: rejected,
+            task_id: origin.task_id.as_deref(),
+            repo: origin.repo.as_deref(),
+            tools,
+            metadata,
+            harness: &origin.harness,
+            model: self.branch.model.as_deref(),
+        }
+    }
+
     fn exported(&self, set: Set, row: u64) -> ExportedRow {
         ExportedRow {
             set: set.as_str(),
@@ -149,17 +164,21 @@ struct Tools<'e> {
 }
 
 impl<'e> Tools<'e> {
-    fn of(&mut self, used: &Used<'e>) -> &str {
+    /// The JSON array, and that text as a JSON string.
+    fn of(&mut self, used: &Used<'e>) -> (&'e str, &str) {
         let harness = &used.judgement.origin.harness;
-        self.escaped.entry(harness).or_insert_with(|| {
+        let tools = self.plan.tools.of(harness);
+        let escaped = self.escaped.entry(harness).or_insert_with(|| {
             let mut out = String::new();
-            write_str(&mut out, self.plan.tools.of(harness));
+            write_str(&mut out, tools);
             out
-        })
+        });
+        (tools, escaped)
     }
 }
 
 struct Writer<'w> {
+    dialect: Dialect,
     block: &'w mut Block,
     spill: &'w Spill,
     /// Bytes of the row so far.
@@ -168,40 +187,56 @@ struct Writer<'w> {
 
 impl<'w> Writer<'w> {
     fn session<'e>(&mut self, used: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
-        self.put("{\"messages\":[");
-        let mut frames = self.frames(used);
-        self.messages(&mut frames, usize::MAX, true)?;
-        let mut rest = String::from("],\"tools\":");
-        rest.push_str(tools.of(used));
-        let origin = &used.judgement.origin;
-        trl::write_member(&mut rest, "session_id", Some(&used.branch.session_id));
-        trl::write_member(&mut rest, "task_id", origin.task_id.as_deref());
-        trl::write_member(&mut rest, "repo", origin.repo.as_deref());
-        trl::write_member(&mut rest, "metadata", Some(&used.row.metadata));
-        rest.push_str("}\n");
-        self.put(&rest);
+        let (open, close) = dialect::session(self.dialect, &used.shared(tools.of(used), None, &used.row.metadata));
+        self.put(&open);
+        let mut joiner = Joiner::new(self.dialect, true);
+        self.turns(&mut self.frames(used), usize::MAX, &mut joiner)?;
+        self.end(&mut joiner, false);
+        self.put(&close);
         self.block.pass_on()
     }
 
     fn pair<'e>(&mut self, chosen: &Used<'e>, rejected: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
-        self.put("{\"prompt\":[");
+        let metadata = pair_metadata(chosen, rejected);
+        let rejected_id = Some(rejected.branch.session_id.as_str());
+        let words = dialect::pair(self.dialect, &chosen.shared(tools.of(chosen), rejected_id, &metadata));
+        self.put(words.open);
         let mut frames = self.frames(chosen);
-        self.messages(&mut frames, chosen.row.prompt_turns, false)?;
-        self.put("],\"chosen\":[");
-        self.messages(&mut frames, usize::MAX, false)?;
-        self.put("],\"rejected\":[");
+        let mut prompt = Joiner::new(self.dialect, false);
+        self.turns(&mut frames, chosen.row.prompt_turns, &mut prompt)?;
+        match &words.chosen {
+            Some(between) => {
+                self.end(&mut prompt, true);
+                self.put(between);
+                self.side(&mut frames)?;
+                self.put(words.rejected);
+            }
+            None => {
+                self.turns(&mut frames, usize::MAX, &mut prompt)?;
+                self.end(&mut prompt, false);
+                self.put(words.rejected);
+            }
+        }
         let mut frames = self.frames(rejected);
         self.skip(&mut frames, rejected.row.prompt_turns)?;
-        self.messages(&mut frames, usize::MAX, false)?;
-        let mut rest = String::from("],\"tools\":");
-        rest.push_str(tools.of(chosen));
-        trl::write_member(&mut rest, "task_id", chosen.judgement.origin.task_id.as_deref());
-        trl::write_member(&mut rest, "chosen_session_id", Some(&chosen.branch.session_id));
-        trl::write_member(&mut rest, "rejected_session_id", Some(&rejected.branch.session_id));
-        trl::write_member(&mut rest, "metadata", Some(&pair_metadata(chosen, rejected)));
-        rest.push_str("}\n");
-        self.put(&rest);
+        if words.chosen.is_some() {
+            self.side(&mut frames)?;
+        } else {
+            let mut whole = Joiner::new(self.dialect, false);
+            self.turns(&mut self.frames(chosen), chosen.row.prompt_turns, &mut whole)?;
+            self.turns(&mut frames, usize::MAX, &mut whole)?;
+            self.end(&mut whole, false);
+        }
+        self.put(&words.close);
         self.block.pass_on()
+    }
+
+    /// All turns that are left, as one side of a pair.
+    fn side(&mut self, frames: &mut Frames<'_>) -> Result<()> {
+        let mut joiner = Joiner::side(self.dialect);
+        self.turns(frames, usize::MAX, &mut joiner)?;
+        self.end(&mut joiner, false);
+        Ok(())
     }
 
     fn frames<'e>(&self, used: &Used<'e>) -> Frames<'e>
@@ -216,23 +251,35 @@ impl<'w> Writer<'w> {
         self.block.bytes().extend_from_slice(text.as_bytes());
     }
 
-    /// At most `most` messages, closed and with commas between.
-    fn messages(&mut self, frames: &mut Frames<'_>, most: usize, has_mask: bool) -> Result<()> {
-        for number in 0..most {
+    /// At most `most` turns.
+    fn turns(&mut self, frames: &mut Frames<'_>, most: usize, joiner: &mut Joiner) -> Result<()> {
+        let mut opened = Vec::new();
+        for _ in 0..most {
             let out = self.block.bytes();
             let before = out.len();
-            if number > 0 {
-                out.push(b',');
+            if joiner.is_plain() {
+                joiner.separate(out);
+                let Some(note) = frames.next_into(out).map_err(reading)? else {
+                    out.truncate(before);
+                    return Ok(());
+                };
+                joiner.close(note, out);
+            } else {
+                opened.clear();
+                let Some(note) = frames.next_into(&mut opened).map_err(reading)? else { return Ok(()) };
+                joiner.turn(&opened, note.kind, out);
             }
-            let Some(train) = frames.next_into(out).map_err(reading)? else {
-                out.truncate(before);
-                return Ok(());
-            };
-            out.extend_from_slice(trl::close_message(has_mask.then_some(train)).as_bytes());
             self.bytes += (out.len() - before) as u64;
             self.block.pass_on()?;
         }
         Ok(())
+    }
+
+    fn end(&mut self, joiner: &mut Joiner, is_prompt: bool) {
+        let out = self.block.bytes();
+        let before = out.len();
+        joiner.end(is_prompt, out);
+        self.bytes += (out.len() - before) as u64;
     }
 
     fn skip(&self, frames: &mut Frames<'_>, turns: usize) -> Result<()> {
@@ -254,9 +301,9 @@ fn pair_metadata(chosen: &Used<'_>, rejected: &Used<'_>) -> String {
     out.push_str(&chosen.row.metadata);
     out.push_str(",\"rejected\":");
     out.push_str(&rejected.row.metadata);
-    trl::write_member(&mut out, "repo", chosen.judgement.origin.repo.as_deref());
+    write_member(&mut out, "repo", chosen.judgement.origin.repo.as_deref());
     if chosen.row.prompt != rejected.row.prompt {
-        trl::write_member(&mut out, "prompt_of", Some("chosen"));
+        write_member(&mut out, "prompt_of", Some("chosen"));
     }
     out.push('}');
     out

@@ -1,7 +1,7 @@
 //! Rows that wait in a temporary file until it is known which of them are used.
 //!
-//! A row is a run of frames: length of the message (32 bits, little end first), one byte that tells whether the model may
-//! learn it, and the message as its dialect opened it.
+//! A row is a run of frames: length of the message (32 bits, little end first), one byte that tells whose it is and whether
+//! the model may learn it, and the message as its dialect opened it.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::conversation::Kind;
 use crate::{Error, Result};
 
 /// Bytes of a frame before its message.
@@ -17,6 +18,34 @@ const HEAD: usize = 5;
 const PIECE_BYTES: usize = 1 << 20;
 /// How much of the file is read at once.
 const READ_BYTES: usize = 256 << 10;
+
+/// What is said of a message beside its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) kind: Kind,
+    /// Whether the model may learn it.
+    pub(crate) train: bool,
+}
+
+impl Note {
+    fn byte(self) -> u8 {
+        let kind = match self.kind {
+            Kind::Context => 0,
+            Kind::Assistant => 2,
+            Kind::Output => 4,
+        };
+        kind | u8::from(self.train)
+    }
+
+    fn of(byte: u8) -> Note {
+        let kind = match byte & !1 {
+            0 => Kind::Context,
+            2 => Kind::Assistant,
+            _ => Kind::Output,
+        };
+        Note { kind, train: byte & 1 != 0 }
+    }
+}
 
 /// Where a piece of a row lies in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +85,8 @@ impl Spill {
 pub(crate) struct RowWriter<'f> {
     spill: &'f Spill,
     piece: String,
-    /// Where each message of the piece starts and ends, and whether the model may learn it.
-    messages: Vec<(usize, usize, bool)>,
+    /// Where each message of the piece starts and ends, and what is said of it.
+    messages: Vec<(usize, usize, Note)>,
     spans: Vec<Span>,
 }
 
@@ -67,21 +96,21 @@ impl<'f> RowWriter<'f> {
     }
 
     /// Takes the next message, which `write` appends.
-    pub(crate) fn message(&mut self, train: bool, write: impl FnOnce(&mut String)) -> io::Result<()> {
+    pub(crate) fn message(&mut self, note: Note, write: impl FnOnce(&mut String)) -> io::Result<()> {
         // Room for the head, which is known when the message is there.
         self.piece.push_str("\0\0\0\0\0");
         let start = self.piece.len();
         write(&mut self.piece);
-        self.messages.push((start, self.piece.len(), train));
+        self.messages.push((start, self.piece.len(), note));
         if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.put() }
     }
 
     fn put(&mut self) -> io::Result<()> {
         let mut bytes = std::mem::take(&mut self.piece).into_bytes();
-        for (start, end, train) in self.messages.drain(..) {
+        for (start, end, note) in self.messages.drain(..) {
             let length = u32::try_from(end - start).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
             bytes[start - HEAD..start - 1].copy_from_slice(&length.to_le_bytes());
-            bytes[start - 1] = u8::from(train);
+            bytes[start - 1] = note.byte();
         }
         self.spans.push(self.spill.put(&bytes)?);
         bytes.clear();
@@ -129,8 +158,8 @@ pub(crate) struct Frames<'f> {
 }
 
 impl Frames<'_> {
-    /// Appends the next message to `out`; None at the row's end. Tells whether the model may learn it.
-    pub(crate) fn next_into(&mut self, out: &mut Vec<u8>) -> io::Result<Option<bool>> {
+    /// Appends the next message to `out`; None at the row's end. Tells what is said of it.
+    pub(crate) fn next_into(&mut self, out: &mut Vec<u8>) -> io::Result<Option<Note>> {
         let mut head = [0; HEAD];
         match self.reader.read_exact(&mut head) {
             Ok(()) => {}
@@ -143,13 +172,17 @@ impl Frames<'_> {
         if (read as u64) < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Some(head[4] != 0))
+        Ok(Some(Note::of(head[4])))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn note(train: bool) -> Note {
+        Note { kind: if train { Kind::Assistant } else { Kind::Output }, train }
+    }
 
     #[test]
     fn rows_come_back_as_they_were_however_they_were_cut() {
@@ -169,7 +202,7 @@ mod tests {
                 for i in 0..40 {
                     for (writer, row) in writers.iter_mut().zip(two) {
                         let Some((text, train)) = row.get(i) else { continue };
-                        writer.message(*train, |out| out.push_str(text)).expect("written");
+                        writer.message(note(*train), |out| out.push_str(text)).expect("written");
                     }
                 }
                 writers.into_iter().map(|writer| writer.finish().expect("written")).collect::<Vec<_>>()
@@ -180,7 +213,7 @@ mod tests {
             let mut out = Vec::new();
             for (text, train) in row {
                 out.clear();
-                assert_eq!(frames.next_into(&mut out).expect("read"), Some(*train));
+                assert_eq!(frames.next_into(&mut out).expect("read"), Some(note(*train)));
                 assert!(out == text.as_bytes());
             }
             assert_eq!(frames.next_into(&mut out).expect("read"), None);

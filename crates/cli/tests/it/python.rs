@@ -11,6 +11,7 @@ use crate::rows::{rows, same};
 
 const ENGINES: &str = include_str!("python/engines.py");
 const LOADS: &str = include_str!("python/loads.py");
+const DIALECTS: &str = include_str!("python/dialects.py");
 
 /// Runs a script in the kit's home, without a network to fall back on, and reads the JSON that it prints.
 pub(crate) fn python(kit: &Kit, python: &str, script: &str, args: &[&str]) -> Value {
@@ -141,4 +142,53 @@ fn datasets_loads_real_sets() {
     kit.run(&["sync", "--lake", "lake", "--data-dir", &real.data_dir, "--idle", "0s"]).exits(0);
     kit.run(&["export", "--lake", "lake", "--out", "out", "--require-signature", "--trust", &real.trust]).exits(0);
     loads(&kit, &interpreter, 9, 1);
+}
+
+/// Dialects whose rows are loaded as tables; a trajectory is not.
+const TABLES: [&str; 6] = ["trl", "axolotl", "openai", "llamafactory", "swift", "tinker"];
+
+fn every_dialect_loads(kit: &Kit, trust: &str, sft: u64, pairs: u64) {
+    let Some(interpreter) = asked("TRACE_LAKE_TEST_PYTHON", "python") else { return };
+    // More of them, with other versions of `datasets`.
+    let others = std::env::var("TRACE_LAKE_TEST_LOADERS").unwrap_or_default();
+    for dialect in TABLES {
+        let out = format!("sets/{dialect}");
+        kit.run(&[
+            "export",
+            "--lake",
+            "lake",
+            "--out",
+            &out,
+            "--require-signature",
+            "--trust",
+            trust,
+            "--dialect",
+            dialect,
+        ])
+        .exits(0);
+    }
+    for interpreter in std::iter::once(interpreter.as_str()).chain(others.split(':').filter(|path| !path.is_empty())) {
+        let args: Vec<String> = std::iter::once(kit.text("sets")).chain(TABLES.map(str::to_owned)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let loaded = python(kit, interpreter, DIALECTS, &args);
+        for dialect in TABLES.iter().filter(|dialect| **dialect != "trl" || loaded.get("trl/sft").is_some()) {
+            assert_eq!(loaded[format!("{dialect}/sft")], sft, "{interpreter}: {loaded}");
+        }
+        for dialect in ["swift", "tinker"] {
+            assert_eq!(loaded[format!("{dialect}/preference")], pairs, "{interpreter}: {loaded}");
+        }
+    }
+}
+
+#[test]
+fn datasets_loads_every_dialect_as_it_was_written() {
+    every_dialect_loads(&Kit::with_demo(), &trust_file(), 4, 2);
+}
+
+#[test]
+fn datasets_loads_every_dialect_of_real_sets() {
+    let Some(real) = real() else { return };
+    let kit = Kit::new();
+    kit.run(&["sync", "--lake", "lake", "--data-dir", &real.data_dir, "--idle", "0s"]).exits(0);
+    every_dialect_loads(&kit, &real.trust, 9, 1);
 }

@@ -8,4 +8,4 @@ mod turn;
 pub(crate) use assemble::assemble;
 pub(crate) use item::{Item, What};
 pub(crate) use mask::mask;
-pub(crate) use turn::{Assistant, Call, Context, Conversation, Output, Role, TRUNCATED, Text, Turn};
+pub(crate) use turn::{Assistant, Call, Context, Conversation, Kind, Output, Role, TRUNCATED, Text, Turn};

@@ -93,6 +93,24 @@ pub(crate) enum Turn<'a> {
     Output(Output<'a>),
 }
 
+/// Whose a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Context,
+    Assistant,
+    Output,
+}
+
+impl Turn<'_> {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Turn::Context(_) => Kind::Context,
+            Turn::Assistant(_) => Kind::Assistant,
+            Turn::Output(_) => Kind::Output,
+        }
+    }
+}
+
 /// A session's turns in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conversation<'a> {

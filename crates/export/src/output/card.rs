@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use super::{Manifest, Signatures, TrustUsed};
+use crate::dialect::losses;
+use crate::{Dialect, Set};
 
 /// What the card says beyond the manifest.
-pub(crate) fn card(manifest: &Manifest) -> String {
+pub(crate) fn card(manifest: &Manifest, dialect: Dialect) -> String {
     let mut out = String::from("---\n");
     let with_rows = || manifest.sets.iter().filter(|(_, counts)| counts.rows > 0);
     if with_rows().next().is_some() {
@@ -52,17 +54,22 @@ pub(crate) fn card(manifest: &Manifest) -> String {
         }
     }
     out.push_str("\n## Limits\n\n");
-    limits(&mut out, manifest);
+    limits(&mut out, manifest, dialect);
     out
 }
 
-fn limits(out: &mut String, manifest: &Manifest) {
+fn limits(out: &mut String, manifest: &Manifest, dialect: Dialect) {
     if let Signatures::No = manifest.signatures {
         out.push_str(
             "- Signatures were not judged: there was no trust file. Whoever can write to a trace can put it here.\n",
         );
     }
-    if manifest.sets.contains_key("sft") {
+    for (set, name) in [(Set::Sft, "sft"), (Set::Preference, "preference")] {
+        for loss in losses(dialect, set).iter().filter(|_| manifest.sets.contains_key(name)) {
+            let _ = writeln!(out, "- {name}: {loss}.");
+        }
+    }
+    if dialect == Dialect::Trl && manifest.sets.contains_key("sft") {
         out.push_str(
             "- Mask not enforced. Each message says in `train` whether the model may learn it; TRL has no such flag, and no\n  \
              chat template that would hold it was asked for. `assistant_only_loss` in `trl-sft.yaml` needs a template that\n  \
@@ -70,7 +77,9 @@ fn limits(out: &mut String, manifest: &Manifest) {
         );
     }
     if manifest.sets.contains_key("preference") {
-        out.push_str("- TRL's DPO scores tool and user tokens of both sides as if the model had written them.\n");
+        if dialect == Dialect::Trl {
+            out.push_str("- TRL's DPO scores tool and user tokens of both sides as if the model had written them.\n");
+        }
         out.push_str(match (manifest.negatives, &manifest.signatures) {
             ("proven", _) => "- Negatives are proven: the oracles' ledger lists each, and no PASS of theirs.\n",
             (_, Signatures::Yes(TrustUsed { ledger_digest: Some(_), .. })) => {
@@ -83,7 +92,7 @@ fn limits(out: &mut String, manifest: &Manifest) {
     out.push_str(
         "- `tools` is what the calls in these rows show, or the file that was given: not what the harness told the model.\n\
          - Events of sub-agents are left out.\n\
-         - `max_length` in the configurations is a guess from bytes, not a count of tokens.\n\
+         - The greatest length in the configurations is a guess from bytes, not a count of tokens.\n\
          - Secrets are looked for by rules; what no rule knows is not found.\n",
     );
 }

@@ -27,7 +27,8 @@ pub struct Manifest {
     /// `unproven`: a session that lost its last PASS looks like a negative, and no ledger was asked, or it does not list
     /// them all. `proven`: an oracle's ledger lists each, and no PASS of theirs.
     pub negatives: &'static str,
-    /// `not_enforced`: nothing but the rows says what is not to be trained.
+    /// `not_enforced`: nothing but the rows says what is not to be trained. `by_message`: the dialect's trainer holds the rows' mask.
+    /// `by_role`: it trains all that the model said. `none`: the dialect has none.
     pub mask: &'static str,
     /// Corrections that were met.
     pub corrections: CorrectionsUsed,
@@ -81,7 +82,7 @@ impl RequestEntry {
             list
         };
         RequestEntry {
-            dialect: "trl",
+            dialect: request.dialect.as_str(),
             sets: request.sets().map(crate::Set::as_str).collect(),
             require_signature: request.require_signature,
             on_secret: request.on_secret,

@@ -1,6 +1,136 @@
-//! Ready configurations for TRL.
+//! Ready configurations for the trainers.
 
 use std::fmt::Write;
+
+use crate::{Dialect, Set};
+
+/// What a trainer needs beside the rows of a set: names and texts. `longest_bytes`: of the longest row, as JSON; `rows`: the
+/// file of the rows.
+pub(crate) fn configuration(
+    dialect: Dialect,
+    set: Set,
+    longest_bytes: u64,
+    rows: &str,
+) -> Option<(&'static str, String)> {
+    Some(match (dialect, set) {
+        (Dialect::Trl, Set::Sft) => ("trl-sft.yaml", sft(longest_bytes)),
+        (Dialect::Trl, Set::Preference) => ("trl-dpo.yaml", dpo(longest_bytes)),
+        (Dialect::Axolotl, Set::Sft) => ("axolotl-sft.yaml", axolotl(longest_bytes, rows, AXOLOTL_SFT)),
+        (Dialect::Axolotl, Set::Preference) => ("axolotl-dpo.yaml", axolotl(longest_bytes, rows, AXOLOTL_DPO)),
+        (Dialect::Openai, Set::Sft) => ("openai-sft.json", openai(rows, "supervised")),
+        (Dialect::Openai, Set::Preference) => ("openai-dpo.json", openai(rows, "dpo")),
+        (Dialect::Llamafactory, Set::Sft) => ("llamafactory-sft.yaml", llamafactory(longest_bytes, "sft")),
+        (Dialect::Llamafactory, Set::Preference) => ("llamafactory-dpo.yaml", llamafactory(longest_bytes, "dpo")),
+        (Dialect::Swift, Set::Sft) => ("swift-sft.yaml", swift(longest_bytes, rows, "sft", "")),
+        (Dialect::Swift, Set::Preference) => ("swift-dpo.yaml", swift(longest_bytes, rows, "rlhf", "rlhf_type: dpo\n")),
+        (Dialect::Tinker, Set::Sft) => ("tinker_sft.py", tinker(longest_bytes, rows)),
+        (Dialect::Tinker, Set::Preference) | (Dialect::Atif, _) => return None,
+    })
+}
+
+/// `dataset_info.json`: where LLaMA-Factory finds the rows of each set, set and file.
+pub(crate) fn dataset_info(sets: &[(Set, String)]) -> String {
+    let entry = |(set, file): &(Set, String)| {
+        let (more, ranking) = match set {
+            Set::Sft => ("", ""),
+            Set::Preference => (", \"chosen\": \"chosen\", \"rejected\": \"rejected\"", "    \"ranking\": true,\n"),
+        };
+        format!(
+            "  \"trace_lake_{}\": {{\n    \"file_name\": \"{file}\",\n    \"formatting\": \"sharegpt\",\n{ranking}    \
+             \"columns\": {{\"messages\": \"conversations\", \"tools\": \"tools\"{more}}},\n    \"tags\": {{\n      \
+             \"role_tag\": \"from\", \"content_tag\": \"value\", \"user_tag\": \"human\", \"assistant_tag\": \"gpt\",\n      \
+             \"observation_tag\": \"observation\", \"function_tag\": \"function_call\", \"system_tag\": \"system\"\n    }}\n  }}",
+            short(*set)
+        )
+    };
+    format!("{{\n{}\n}}\n", sets.iter().map(entry).collect::<Vec<_>>().join(",\n"))
+}
+
+fn short(set: Set) -> &'static str {
+    match set {
+        Set::Sft => "sft",
+        Set::Preference => "dpo",
+    }
+}
+
+const GUESS: &str =
+    "a guess from the bytes of the longest row; the trainer's own default drops or cuts most of what is here";
+
+const AXOLOTL_SFT: &str = "    type: chat_template
+    field_messages: messages
+    # The rows say of each message whether it is trained.
+    message_field_training: train
+    roles_to_train: []
+    train_on_eos: turn
+";
+
+const AXOLOTL_DPO: &str = "    split: train
+    type: chat_template.default
+    field_messages: messages
+    field_chosen: chosen
+    field_rejected: rejected
+";
+
+fn axolotl(longest_bytes: u64, rows: &str, kind: &str) -> String {
+    let (file, head) = if kind == AXOLOTL_DPO { ("axolotl-dpo.yaml", "rl: dpo\n") } else { ("axolotl-sft.yaml", "") };
+    format!(
+        "# In this folder: axolotl train {file}, with the model's name here.\nbase_model: MODEL\n{head}chat_template: \
+         tokenizer_default\ndatasets:\n  - path: {rows}\n    ds_type: json\n{kind}# {GUESS}\nsequence_len: {}\nexcess_length_strategy: \
+         raise\nsample_packing: false\noutput_dir: OUT\n",
+        max_length(longest_bytes)
+    )
+}
+
+fn openai(rows: &str, method: &str) -> String {
+    format!(
+        "{{\n  \"training_file\": \"the id under which {rows} was uploaded\",\n  \"model\": \"MODEL\",\n  \"method\": {{\"type\": \
+         \"{method}\"}}\n}}\n"
+    )
+}
+
+fn llamafactory(longest_bytes: u64, stage: &str) -> String {
+    format!(
+        "# In this folder: llamafactory-cli train llamafactory-{stage}.yaml, with the model's name and its template here.\n\
+         model_name_or_path: MODEL\ntemplate: TEMPLATE\nstage: {stage}\ndo_train: true\nfinetuning_type: lora\ndataset_dir: .\ndataset: \
+         trace_lake_{stage}\n# {GUESS}\ncutoff_len: {}\noutput_dir: OUT\n",
+        max_length(longest_bytes)
+    )
+}
+
+fn swift(longest_bytes: u64, rows: &str, command: &str, more: &str) -> String {
+    let file = if command == "sft" { "swift-sft.yaml" } else { "swift-dpo.yaml" };
+    format!(
+        "# In this folder: swift {command} {file}, with the model's name here.\nmodel: MODEL\n{more}dataset:\n  - {rows}\n# \
+         `loss` in the rows says of each message whether it is trained.\nloss_scale: default\n# {GUESS}\nmax_length: {}\ntruncation_strategy: \
+         delete\noutput_dir: OUT\n",
+        max_length(longest_bytes)
+    )
+}
+
+fn tinker(longest_bytes: u64, rows: &str) -> String {
+    format!(
+        "\"\"\"The rows as the renderers of the Tinker cookbook take them: `data(renderer)` gives one datum a row.\"\"\"\n\n\
+         import json\nimport pathlib\n\n\
+         from tinker_cookbook.renderers import TrainOnWhat\n\
+         from tinker_cookbook.supervised.data import conversation_to_datum\n\
+         from tinker_cookbook.third_party.openai_compat import openai_messages_to_tinker\n\n\
+         ROWS = pathlib.Path(__file__).parent / \"{rows}\"\n\
+         # {GUESS}.\n\
+         MAX_LENGTH = {}\n\n\n\
+         def conversations(path=ROWS):\n    \
+         with open(path, encoding=\"utf-8\") as lines:\n        \
+         for line in lines:\n            \
+         written = json.loads(line)[\"messages\"]\n            \
+         messages = openai_messages_to_tinker(written)\n            \
+         for message, row in zip(messages, written, strict=True):\n                \
+         message[\"trainable\"] = row[\"trainable\"]\n            \
+         yield messages\n\n\n\
+         def data(renderer, path=ROWS, max_length=MAX_LENGTH):\n    \
+         for messages in conversations(path):\n        \
+         yield conversation_to_datum(messages, renderer, max_length, TrainOnWhat.CUSTOMIZED)\n",
+        max_length(longest_bytes)
+    )
+}
 
 /// Bytes that one token stands for, at the least that is usual for code and English.
 const BYTES_PER_TOKEN: u64 = 3;
@@ -29,7 +159,7 @@ fn length(out: &mut String, longest_bytes: u64) {
 }
 
 /// `trl-sft.yaml`.
-pub(crate) fn sft(longest_bytes: u64) -> String {
+fn sft(longest_bytes: u64) -> String {
     let mut out =
         String::from("# In this folder: trl sft --config trl-sft.yaml --model_name_or_path MODEL --output_dir OUT\n");
     out.push_str(SHARED);
@@ -45,7 +175,7 @@ pub(crate) fn sft(longest_bytes: u64) -> String {
 }
 
 /// `trl-dpo.yaml`.
-pub(crate) fn dpo(longest_bytes: u64) -> String {
+fn dpo(longest_bytes: u64) -> String {
     let mut out = String::from(
         "# In this folder: trl dpo --config trl-dpo.yaml --model_name_or_path MODEL --output_dir OUT\n\
          # DPO has no mask: outputs of tools and later messages of the user are scored like the model's own words.\n",

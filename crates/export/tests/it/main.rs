@@ -3,6 +3,7 @@
 mod changes;
 mod cheats;
 mod choosing;
+mod dialects;
 mod lake;
 mod masks;
 mod preference;

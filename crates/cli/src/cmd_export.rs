@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use lake_export::{
-    Allow, Dialect, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source,
-    Step, TrainAfterFail,
+    Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
+    TrainAfterFail,
 };
 use lake_store::{Branch, Catalog, CommitTimes, ExportRow, Lake, Segment, catalog, read_checks};
 use serde_json::json;
 
 use crate::cmd_check::listed;
 use crate::context::{Context, read};
+use crate::dialect_arg::DialectArg;
 use crate::exit::{Exit, usage};
 use crate::lake_sql::{self, LakeSql};
 use crate::ledger_arg::LedgerArgs;
@@ -20,6 +21,7 @@ use crate::lock::lock;
 use crate::out::{self, escape, note};
 use crate::outside::{refuse_here, refuse_lake};
 use crate::progress::Progress;
+use crate::tokens_arg::{self, TokenArgs};
 use crate::units::{count, parse_some, parse_when};
 
 /// Arguments of `export`.
@@ -63,6 +65,8 @@ pub(crate) struct ExportArgs {
     /// A JSON array of tools, in place of what the calls show
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+    #[command(flatten)]
+    tokens: TokenArgs,
     /// Only sessions of this remote; repeatable
     #[arg(long, value_name = "REMOTE")]
     repo: Vec<String>,
@@ -93,24 +97,6 @@ pub(crate) struct ExportArgs {
     /// Exit with 4 when a session was excluded
     #[arg(long)]
     strict: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DialectArg {
-    /// TRL, the canonical row
-    Trl,
-    /// Axolotl
-    Axolotl,
-    /// OpenAI's fine-tuning API
-    Openai,
-    /// LLaMA-Factory
-    Llamafactory,
-    /// ms-swift
-    Swift,
-    /// The Tinker cookbook
-    Tinker,
-    /// ATIF: one trajectory a session, no pairs
-    Atif,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -210,6 +196,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             "sets": report.manifest.sets,
             "signatures": report.manifest.signatures,
             "negatives": report.manifest.negatives,
+            "tokens": report.manifest.tokens,
             "files": report.manifest.files,
             "warnings": report.warnings,
             "exit_code": exit.code(),
@@ -273,6 +260,7 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
         Match::Task => PromptMatch::Task,
     };
     request.tools = args.tools.as_deref().map(|path| read(path, "tools file")).transpose()?;
+    request.tokens = args.tokens.read(context)?;
     request.repos.clone_from(&args.repo);
     request.orgs.clone_from(&args.org);
     request.models.clone_from(&args.model);
@@ -280,15 +268,7 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
     request.where_sql.clone_from(&args.where_sql);
     request.corrections_from.clone_from(&context.settings.corrections_from.value);
     request.code_version = env!("CARGO_PKG_VERSION").to_owned();
-    request.dialect = match args.dialect {
-        DialectArg::Trl => Dialect::Trl,
-        DialectArg::Axolotl => Dialect::Axolotl,
-        DialectArg::Openai => Dialect::Openai,
-        DialectArg::Llamafactory => Dialect::Llamafactory,
-        DialectArg::Swift => Dialect::Swift,
-        DialectArg::Tinker => Dialect::Tinker,
-        DialectArg::Atif => Dialect::Atif,
-    };
+    request.dialect = args.dialect.into();
     Ok(request)
 }
 
@@ -392,6 +372,7 @@ fn say(report: &Report, args: &ExportArgs) -> anyhow::Result<()> {
         ))?;
         let excluded = set.excluded.iter().map(|(reason, n)| ((*reason).to_owned(), *n)).collect();
         out::line(listed("  excluded: ", &excluded))?;
+        tokens_arg::say(report.manifest.tokens.as_ref(), name)?;
         if let Some(pairs) = set.pairs.filter(|_| set.rows > 0) {
             let (chosen, rejected) = (pairs.chosen_longer, pairs.rejected_longer);
             out::line(format!("  longer side: chosen {chosen}, rejected {rejected}"))?;

@@ -22,6 +22,7 @@ mod cmd_sync;
 mod config_file;
 mod context;
 mod data_dirs;
+mod dialect_arg;
 mod env;
 mod envelope_arg;
 mod exit;
@@ -52,6 +53,7 @@ mod settings;
 mod signals;
 mod status_facts;
 mod store_options;
+mod tokens_arg;
 mod units;
 
 use std::panic::AssertUnwindSafe;

@@ -109,9 +109,14 @@ fn of_export(error: &lake_export::Error) -> Option<(Exit, Option<String>)> {
         Error::NoTrust => (Exit::Usage, "name the trust file with --trust"),
         Error::LastWithoutTemplate => (
             Exit::Usage,
-            "take --train-after-fail work or all, or a dialect whose trainer holds the mask of each message",
+            "take --train-after-fail work or all, name the model's --tokenizer and --chat-template, or a dialect whose trainer \
+             holds the mask of each message",
         ),
         Error::TaskPromptForOneMessage => (Exit::Usage, "take --prompt-match exact, or --sets sft"),
+        Error::ChatTemplate(_) => {
+            (Exit::Usage, "mend the template that --chat-template names; docs/export.md says what it must do")
+        }
+        Error::Tokenizer(_) => (Exit::Usage, "--tokenizer names the tokenizer.json of a model"),
         Error::ToolsFile(_) => (Exit::Usage, "--tools names a file with a JSON array of tools"),
         _ => return None,
     };

@@ -20,6 +20,12 @@ pub enum Error {
     /// A side of one message answers what stands before it, and may not be put behind another prompt.
     #[error("pairs with other prompts need a dialect whose sides are whole conversations")]
     TaskPromptForOneMessage,
+    /// The chat template cannot render rows as they are, or not so that a mask holds.
+    #[error("the chat template is refused: {0}")]
+    ChatTemplate(String),
+    /// The tokenizer could not be read.
+    #[error("the tokenizer is refused: {0}")]
+    Tokenizer(String),
     /// The tools file is not a JSON array of objects.
     #[error("the tools file is refused: {0}")]
     ToolsFile(String),

@@ -15,6 +15,7 @@ use crate::dialect::{Sides, is_readable, open_turn, write_member};
 use crate::facts::{Facts, Judgement, Origin, Row};
 use crate::secrets::Guard;
 use crate::spill::{Note, RowWriter, Span, Spill};
+use crate::tokens::LARGEST_SESSION;
 use crate::tools::{Shapes, shapes};
 use crate::{Dialect, Error, OnTruncatedOutput, Request, Result, Scan, Source};
 
@@ -209,10 +210,13 @@ fn row(
         no_sft: None,
         no_preference: None,
         spans: Vec::new(),
+        canonical: Vec::new(),
         prompt_turns: 0,
         prompt: [0; 32],
         length: 0,
         human_help: false,
+        tokens: None,
+        cut: None,
         has_call: false,
         shapes: Vec::new(),
         metadata,
@@ -227,6 +231,10 @@ fn row(
     } else {
         None
     };
+    let early = early.or_else(|| {
+        let is_too_long = bench.request.tokens.is_some() && part.branch.end() > LARGEST_SESSION;
+        is_too_long.then_some(Reason::TooLong)
+    });
     if early.is_some() {
         (row.no_sft, row.no_preference) = (early, early);
         return Ok(row);
@@ -267,8 +275,12 @@ fn row(
     row.has_call = conversation.calls().next().is_some();
     row.shapes = bench.shapes.intern(shapes(&conversation));
     if let Some(spill) = bench.spill.filter(|_| row.no_sft.is_none() || row.no_preference.is_none()) {
-        let doing = Error::io("writing a temporary file for session", &part.branch.session_id);
-        row.spans = render(spill, bench.request.dialect, &conversation).map_err(doing)?;
+        let doing = |e| Error::io("writing a temporary file for session", &part.branch.session_id)(e);
+        row.spans = render(spill, bench.request.dialect, &conversation).map_err(&doing)?;
+        if bench.request.tokens.is_some() && bench.request.dialect != Dialect::Trl {
+            // Chat templates take the canonical form.
+            row.canonical = render(spill, Dialect::Trl, &conversation).map_err(&doing)?;
+        }
     }
     Ok(row)
 }

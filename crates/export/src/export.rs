@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
 use lake_secrets::RuleSet;
 use lake_store::{Branch, Catalog};
 use lake_verdict::Ledger;
@@ -19,10 +20,11 @@ use crate::output::{
     CorrectionsUsed, FileEntry, Folder, LakeVersion, Manifest, RequestEntry, Signatures, ToolsEntry, TrustUsed, card,
     configuration, dataset_info, refuse_existing, to_json,
 };
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan, settle_again};
 use crate::rows::{Rows, Written};
 use crate::secrets::Guard;
 use crate::spill::Spill;
+use crate::tokens::{Measuring, Tokens};
 use crate::tools::{Shapes, sha256_hex};
 use crate::{
     Dialect, Error, Out, Progress, PromptMatch, Report, Request, Result, Scans, Set, Source, Step, TrainAfterFail,
@@ -49,13 +51,14 @@ pub fn export(
     if request.require_signature && request.trust.is_none() {
         return Err(Error::NoTrust);
     }
-    if request.train_after_fail == TrainAfterFail::Last && request.dialect.mask() != "by_message" {
+    if request.train_after_fail == TrainAfterFail::Last && !["by_message", "chat_template"].contains(&mask(request)) {
         return Err(Error::LastWithoutTemplate);
     }
     if request.dialect.sides() == Sides::LastMessage && request.prompt_match == PromptMatch::Task && request.preference
     {
         return Err(Error::TaskPromptForOneMessage);
     }
+    let tokens = request.tokens.as_ref().map(|tokens| Tokens::open(tokens, last_batch(catalog))).transpose()?;
     let Out::Folder(out) = &request.out;
     let folder = if request.dry_run {
         refuse_existing(out, request.force)?;
@@ -63,15 +66,22 @@ pub fn export(
     } else {
         Some(Folder::create(out, request.force)?)
     };
-    let spill = folder.as_ref().map(|folder| Spill::create(folder.path())).transpose()?;
+    let spill = match &folder {
+        Some(folder) => Some(Spill::create(folder.path())?),
+        None => tokens.as_ref().map(|_| Spill::elsewhere()).transpose()?,
+    };
     let guard = Guard { rules: RuleSet::builtin(), allow: request.allow.as_ref(), on_secret: request.on_secret };
     let bench = Bench { request, guard, shapes: &Shapes::default(), spill: spill.as_ref() };
     let selected = selected(catalog, request);
     let reader = Reader { catalog, scans, source, bench: &bench, progress, stop };
-    let facts = reader.read(&selected)?;
+    let mut facts = reader.read(&selected)?;
 
     let everyone = everyone(catalog, &facts, request);
-    let plan = plan(catalog, &facts, &selected, &everyone, &guard, request)?;
+    let mut plan = plan(catalog, &facts, &selected, &everyone, &guard, request)?;
+    if let (Some(tokens), Some(spill)) = (&tokens, &spill) {
+        Measuring { tokens, catalog, spill, progress, stop }.measure(&mut facts, &plan)?;
+        plan = settle_again(plan, catalog, &facts, &selected, &everyone, request);
+    }
     let spill = spill.as_ref();
     let rows = Rows { dialect: request.dialect, catalog, facts: &facts, plan: &plan, spill, progress, stop };
     let into = folder.as_ref().map(Folder::path);
@@ -79,10 +89,13 @@ pub fn export(
     let written: Result<Vec<_>> = sets.into_par_iter().map(|set| Ok((set, rows.write(set, into)?))).collect();
     let written = written?;
     let negatives = negatives(&plan, &facts, request);
-    let manifest = manifest(catalog, &plan, (everyone.corrections, negatives), &guard, request, &written);
+    let mut manifest = manifest(catalog, &plan, (everyone.corrections, negatives), &guard, request, &written);
     let names = secret_names(catalog, &plan, &guard);
     let exclusions = exclusions(catalog, &plan, &everyone, &names);
-    let mut report = finish(folder, manifest, &exclusions, written, request)?;
+    manifest.tokens = tokens.as_ref().map(|tokens| tokens.used(written.iter().map(|(set, w)| (*set, &w.tokens))));
+    let template = tokens.as_ref().filter(|_| request.dialect == Dialect::Trl).map(Tokens::template);
+    let mut report = finish(folder, manifest, &exclusions, written, template, request)?;
+    report.warnings.extend(tokens.iter().flat_map(Tokens::warnings));
     if !names.is_empty() {
         let n = names.len();
         report.warnings.push(format!("{n} session ids hold a secret: exclusions.jsonl has placeholders in them"));
@@ -124,6 +137,20 @@ impl Reader<'_> {
         let branches = self.catalog.branches.par_iter().enumerate().with_max_len(1);
         branches.map(|(i, branch)| needed[i].then(|| one(i, branch)).transpose()).collect()
     }
+}
+
+/// What holds the rows' mask, as the manifest says it.
+fn mask(request: &Request) -> &'static str {
+    match (request.dialect, &request.tokens) {
+        (Dialect::Trl, Some(_)) => "chat_template",
+        (dialect, _) => dialect.mask(),
+    }
+}
+
+/// When the last batch came: the same whenever one asks.
+fn last_batch(catalog: &Catalog) -> DateTime<Utc> {
+    let times = catalog.branches.iter().flat_map(|branch| &branch.segments).map(|segment| segment.at);
+    times.max().and_then(DateTime::from_timestamp_millis).unwrap_or_default()
 }
 
 /// For each session the first batch that held any of it.
@@ -170,7 +197,8 @@ fn manifest(
         allow_digest: request.allow.as_ref().map(|allow| allow.list.digest().to_owned()),
         signatures,
         negatives,
-        mask: request.dialect.mask(),
+        mask: mask(request),
+        tokens: None,
         corrections: CorrectionsUsed { counted: corrections.0, refused: corrections.1 },
         tools: tools.collect(),
         sets: written.iter().map(|(set, written)| (set.as_str(), written.counts.clone())).collect(),
@@ -199,6 +227,7 @@ fn finish(
     mut manifest: Manifest,
     exclusions: &str,
     written: Vec<(Set, Written)>,
+    template: Option<&str>,
     request: &Request,
 ) -> Result<Report> {
     let Out::Folder(out) = &request.out;
@@ -208,12 +237,14 @@ fn finish(
         let mut with_rows = Vec::new();
         for (set, written) in &written {
             let Some(file) = &written.file else { continue };
-            beside.extend(configuration(request.dialect, *set, written.longest, &file.path));
+            let length = written.length();
+            beside.extend(configuration(request.dialect, *set, length, template.is_some(), &file.path));
             with_rows.push((*set, file.path.clone()));
         }
         if request.dialect == Dialect::Llamafactory && !with_rows.is_empty() {
             beside.push(("dataset_info.json", dataset_info(&with_rows)));
         }
+        beside.extend(template.map(|template| ("chat_template.jinja", template.to_owned())));
         for (name, text) in beside {
             manifest.files.push(put(folder.path(), name, &text)?);
         }

@@ -7,6 +7,7 @@ use lake_verdict::{Claim, Evidence, VerdictFlag};
 
 use crate::choose::Reason;
 use crate::spill::Span;
+use crate::tokens::Counts;
 use crate::tools::{Harness, Shape};
 
 /// What the first `session_start` says, as far as rows need it.
@@ -54,16 +55,39 @@ pub(crate) struct Row {
     pub(crate) no_preference: Option<Reason>,
     /// Where the rendered turns are; nowhere where neither set may have them, or nothing is written.
     pub(crate) spans: Vec<Span>,
+    /// Where they are in the canonical form, if they are counted and their dialect has another; else nowhere.
+    pub(crate) canonical: Vec<Span>,
     /// Turns before the model's first.
     pub(crate) prompt_turns: usize,
     /// SHA-256 over roles and contents of the prompt, before redaction.
     pub(crate) prompt: [u8; 32],
     /// UTF-8 bytes of assistant content, reasoning, names and compact arguments.
     pub(crate) length: u64,
+    /// Its tokens, where they are counted.
+    pub(crate) tokens: Option<Counts>,
+    /// The supervised row ends after so many messages, which have so many tokens.
+    pub(crate) cut: Option<(usize, Counts)>,
     /// A person wrote to the model after the prompt.
     pub(crate) human_help: bool,
     pub(crate) has_call: bool,
     pub(crate) shapes: Vec<Arc<Shape>>,
     /// JSON text.
     pub(crate) metadata: String,
+}
+
+impl Row {
+    /// How long it is, to compare it with others of its export: tokens that the model said, or their bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.tokens.as_ref().map_or(self.length, |tokens| tokens.said)
+    }
+
+    /// Where its turns are in the canonical form.
+    pub(crate) fn canonical(&self) -> &[Span] {
+        if self.canonical.is_empty() { &self.spans } else { &self.canonical }
+    }
+
+    /// Bytes of those in the temporary file.
+    pub(crate) fn spilled(&self) -> u64 {
+        self.canonical().iter().map(Span::bytes).sum()
+    }
 }

@@ -20,6 +20,7 @@ mod request;
 mod rows;
 mod secrets;
 mod spill;
+mod tokens;
 mod tools;
 
 pub use choose::Reason;
@@ -31,6 +32,7 @@ pub use output::{
 };
 pub use report::{ExportedRow, Report};
 pub use request::{
-    Allow, Dialect, OnSecret, OnTruncatedOutput, Out, PairStrategy, Progress, PromptMatch, Request, Scan, Scans, Set,
-    Source, Step, TrainAfterFail,
+    Allow, Dialect, OnSecret, OnTooLong, OnTruncatedOutput, Out, PairStrategy, Progress, PromptMatch, Request, Scan,
+    Scans, Set, Source, Step, TokenRequest, TrainAfterFail,
 };
+pub use tokens::{Bin, TokenCounts, TokensUsed};

@@ -18,6 +18,10 @@ pub(crate) struct Plan {
     pub(crate) pairs: Vec<Pair>,
     /// By set, sorted by session and branch.
     pub(crate) excluded: BTreeMap<Set, Vec<Excluded>>,
+    /// Every branch that could be in a row of some set.
+    pub(crate) candidates: BTreeSet<usize>,
+    /// Harnesses with a secret in their tools: their rows stay out.
+    banned: BTreeSet<Harness>,
     /// Branches in the selection.
     pub(crate) selected: u64,
 }
@@ -52,6 +56,7 @@ pub(crate) fn plan(
             Some(given) => given.clone(),
             None => infer(&plan, facts, request),
         };
+        plan.banned.clone_from(&banned);
         let found: Vec<Harness> = match given {
             Some(_) => Vec::new(),
             None => {
@@ -64,6 +69,19 @@ pub(crate) fn plan(
         }
         banned.extend(found);
     }
+}
+
+/// Settles the rows anew after some were found not to fit. The tools stay: they are part of what was measured.
+pub(crate) fn settle_again(
+    before: Plan,
+    catalog: &Catalog,
+    facts: &[Option<Facts>],
+    selected: &[bool],
+    everyone: &Everyone,
+    request: &Request,
+) -> Plan {
+    let plan = settle(catalog, facts, selected, everyone, request, &before.banned, request.tools.is_some());
+    Plan { tools: before.tools, banned: before.banned, ..plan }
 }
 
 fn settle(
@@ -82,6 +100,7 @@ fn settle(
     let mut plan = Plan { selected: chosen.len() as u64, ..Plan::default() };
     for set in request.sets() {
         let mut choice = candidates(set, &chosen, facts, everyone, &is_banned);
+        plan.candidates.extend(&choice.candidates);
         match set {
             Set::Sft => {
                 plan.sft = choice.candidates;
@@ -110,7 +129,11 @@ fn work(facts: &[Option<Facts>], branch: usize) -> (Option<&str>, Option<&str>) 
 }
 
 fn infer(plan: &Plan, facts: &[Option<Facts>], request: &Request) -> ToolSchemas {
-    let used: BTreeSet<usize> = request.sets().flat_map(|set| plan.used(set)).collect();
+    // Tools are part of what is measured, and which rows fit and pair is known only then.
+    let used: BTreeSet<usize> = match request.tokens {
+        Some(_) => plan.candidates.clone(),
+        None => request.sets().flat_map(|set| plan.used(set)).collect(),
+    };
     let rows = used.iter().filter_map(|i| match &facts[*i] {
         Some(Facts::Read(judgement)) => {
             judgement.row.as_ref().map(|row| (&judgement.origin.harness, row.shapes.as_slice()))

@@ -1,6 +1,6 @@
 //! What is asked for, and where the bytes come from.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use lake_secrets::AllowList;
@@ -160,6 +160,32 @@ pub enum OnTruncatedOutput {
     Exclude,
 }
 
+/// What becomes of a row with more tokens than fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTooLong {
+    /// It is left out.
+    #[default]
+    Exclude,
+    /// It ends early, at a turn; a pair is left out all the same, since a side that ends early shows no outcome.
+    Cut,
+}
+
+/// By what tokens are counted.
+#[derive(Clone, Debug, Default)]
+pub struct TokenRequest {
+    /// Bytes of a `tokenizer.json`.
+    pub tokenizer: Vec<u8>,
+    /// The model's own chat template.
+    pub chat_template: String,
+    /// Special tokens that templates name, such as `bos_token`.
+    pub special_tokens: BTreeMap<String, String>,
+    /// Rows with more tokens do not fit.
+    pub max_tokens: Option<u64>,
+    /// See [`OnTooLong`].
+    pub on_too_long: OnTooLong,
+}
+
 /// Findings that somebody looked at and lets pass.
 #[derive(Clone, Debug)]
 pub struct Allow {
@@ -210,6 +236,8 @@ pub struct Request {
     pub prompt_match: PromptMatch,
     /// Text of a JSON array of tools, in place of what the calls show.
     pub tools: Option<String>,
+    /// By what tokens are counted, and the mask is held and proven; None: neither.
+    pub tokens: Option<TokenRequest>,
     /// Remotes to choose, in any form; empty is all.
     pub repos: Vec<String>,
     /// Organisations to choose, as they stand in the tables; empty is all.
@@ -252,6 +280,7 @@ impl Request {
             max_length_ratio: None,
             prompt_match: PromptMatch::default(),
             tools: None,
+            tokens: None,
             repos: Vec::new(),
             orgs: Vec::new(),
             models: Vec::new(),
@@ -276,6 +305,8 @@ impl Request {
 pub enum Step {
     /// Branches are read, judged and assembled.
     Read,
+    /// Tokens of rows are counted.
+    Count,
     /// Rows are written.
     Write,
 }

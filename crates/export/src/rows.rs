@@ -1,6 +1,8 @@
 //! Writes the rows of a plan in their order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,9 +12,10 @@ use lake_trace::json::write_str;
 use crate::choose::Pair;
 use crate::dialect::{self, Joiner, Shared, write_member};
 use crate::facts::{Facts, Judgement, Row};
-use crate::output::{Block, FileEntry, PairCounts, SetCounts, write_file};
+use crate::output::{Block, FileEntry, Longest, PairCounts, SetCounts, write_file};
 use crate::plan::Plan;
 use crate::spill::{Frames, Spill};
+use crate::tokens::{Counts, TokenCounts};
 use crate::tools::Harness;
 use crate::{Dialect, Error, ExportedRow, Progress, Result, Set, Step};
 
@@ -36,6 +39,18 @@ pub(crate) struct Written {
     pub(crate) counts: SetCounts,
     /// Bytes of the longest row as JSON.
     pub(crate) longest: u64,
+    /// Where tokens are counted.
+    pub(crate) tokens: TokenCounts,
+}
+
+impl Written {
+    /// How long its longest row is.
+    pub(crate) fn length(&self) -> Longest {
+        match self.tokens.longest {
+            0 => Longest::Bytes(self.longest),
+            tokens => Longest::Tokens(tokens),
+        }
+    }
 }
 
 /// A branch that is in a row.
@@ -65,6 +80,13 @@ impl<'e> Rows<'e> {
         };
         let order = call_first(&rows);
         let mut written = Written { counts: self.counts(set, rows.len()), ..Written::default() };
+        for used in rows.iter().flatten() {
+            let is_masked = set == Set::Sft;
+            let cut = used.row.cut.as_ref().filter(|_| is_masked);
+            if let Some(counts) = cut.map(|(_, counts)| counts).or(used.row.tokens.as_ref()) {
+                written.tokens.add(counts, is_masked, cut.is_some());
+            }
+        }
         for (number, row) in (0..).zip(&order) {
             written.exported.extend(rows[*row].iter().map(|part| part.exported(set, number)));
         }
@@ -111,8 +133,8 @@ impl<'e> Rows<'e> {
         let mut counts = PairCounts::default();
         for pair in &self.plan.pairs {
             let (Ok(chosen), Ok(rejected)) = (self.used(pair.chosen), self.used(pair.rejected)) else { continue };
-            counts.chosen_longer += u64::from(chosen.row.length > rejected.row.length);
-            counts.rejected_longer += u64::from(rejected.row.length > chosen.row.length);
+            counts.chosen_longer += u64::from(chosen.row.length() > rejected.row.length());
+            counts.rejected_longer += u64::from(rejected.row.length() > chosen.row.length());
             counts.other_prompt += u64::from(chosen.row.prompt != rejected.row.prompt);
         }
         counts
@@ -187,10 +209,12 @@ struct Writer<'w> {
 
 impl<'w> Writer<'w> {
     fn session<'e>(&mut self, used: &Used<'e>, tools: &mut Tools<'e>) -> Result<()> {
-        let (open, close) = dialect::session(self.dialect, &used.shared(tools.of(used), None, &used.row.metadata));
+        let metadata = session_metadata(used.row);
+        let (open, close) = dialect::session(self.dialect, &used.shared(tools.of(used), None, &metadata));
         self.put(&open);
         let mut joiner = Joiner::new(self.dialect, true);
-        self.turns(&mut self.frames(used), usize::MAX, &mut joiner)?;
+        let most = used.row.cut.as_ref().map_or(usize::MAX, |(messages, _)| *messages);
+        self.turns(&mut self.frames(used), most, &mut joiner)?;
         self.end(&mut joiner, false);
         self.put(&close);
         self.block.pass_on()
@@ -296,11 +320,44 @@ fn reading(source: std::io::Error) -> Error {
     Error::io("reading back", "a temporary file")(source)
 }
 
+/// What a row says of itself, with its tokens where they were counted.
+fn session_metadata(row: &Row) -> Cow<'_, str> {
+    let (cut, counts) = match (&row.cut, &row.tokens) {
+        (Some((messages, counts)), _) => (Some(messages), counts),
+        (None, Some(counts)) => (None, counts),
+        (None, None) => return Cow::Borrowed(&row.metadata),
+    };
+    let mut out = open_with_tokens(row, counts);
+    // Writing to a string cannot fail.
+    let _ = write!(out, ",\"trained_tokens\":{},\"trained_runs\":[", counts.trained);
+    for (i, (start, end)) in counts.runs.iter().enumerate() {
+        let _ = write!(out, "{}[{start},{end}]", if i == 0 { "" } else { "," });
+    }
+    out.push(']');
+    if let Some(messages) = cut {
+        let _ = write!(out, ",\"cut_after_messages\":{messages}");
+    }
+    out.push('}');
+    Cow::Owned(out)
+}
+
+fn open_with_tokens(row: &Row, counts: &Counts) -> String {
+    let open = row.metadata.strip_suffix('}').unwrap_or_default();
+    format!("{open},\"tokens\":{}", counts.all)
+}
+
+fn side_metadata(row: &Row) -> Cow<'_, str> {
+    match &row.tokens {
+        Some(counts) => Cow::Owned(format!("{}}}", open_with_tokens(row, counts))),
+        None => Cow::Borrowed(&row.metadata),
+    }
+}
+
 fn pair_metadata(chosen: &Used<'_>, rejected: &Used<'_>) -> String {
     let mut out = String::from("{\"chosen\":");
-    out.push_str(&chosen.row.metadata);
+    out.push_str(&side_metadata(chosen.row));
     out.push_str(",\"rejected\":");
-    out.push_str(&rejected.row.metadata);
+    out.push_str(&side_metadata(rejected.row));
     write_member(&mut out, "repo", chosen.judgement.origin.repo.as_deref());
     if chosen.row.prompt != rejected.row.prompt {
         write_member(&mut out, "prompt_of", Some("chosen"));

@@ -54,6 +54,12 @@ pub(crate) struct Span {
     bytes: u64,
 }
 
+impl Span {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 /// The file. It has no name: nothing is left of it, however the run ends.
 #[derive(Debug)]
 pub(crate) struct Spill {
@@ -64,6 +70,12 @@ pub(crate) struct Spill {
 impl Spill {
     pub(crate) fn create(folder: &Path) -> Result<Spill> {
         let file = tempfile::tempfile_in(folder).map_err(Error::io("creating a temporary file in", folder))?;
+        Ok(Spill { file, end: AtomicU64::new(0) })
+    }
+
+    /// For a run that writes no folder.
+    pub(crate) fn elsewhere() -> Result<Spill> {
+        let file = tempfile::tempfile().map_err(Error::io("creating", "a temporary file"))?;
         Ok(Spill { file, end: AtomicU64::new(0) })
     }
 

@@ -31,3 +31,4 @@ mod secrecy;
 mod sql;
 mod stopping;
 mod syncing;
+mod tokens;

@@ -48,7 +48,7 @@ pub(crate) fn pairs(
         let key = key(judgement, row, request, if one_schema { Some(&no_harness) } else { None });
         let entry = &catalog.branches[branch];
         let diff = judgement.evidence.as_ref().and_then(|evidence| evidence.diff_sha256.as_deref());
-        let side = Side { branch, session_id: &entry.session_id, number: entry.branch, length: row.length, diff };
+        let side = Side { branch, session_id: &entry.session_id, number: entry.branch, length: row.length(), diff };
         let (chosen, rejected) = groups.entry(key).or_default();
         if judgement.outcome == Outcome::Flipped { chosen.push(side) } else { rejected.push(side) }
     }

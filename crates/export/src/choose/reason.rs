@@ -24,6 +24,8 @@ pub enum Reason {
     Secret,
     /// Nothing in it may be learned.
     NothingTrained,
+    /// It has more tokens than fit.
+    TooLong,
     /// A person helped after the prompt.
     HumanHelp,
     /// There is nothing to pair it with.
@@ -47,6 +49,7 @@ impl Reason {
             Reason::Truncated => "truncated",
             Reason::Secret => "secret",
             Reason::NothingTrained => "nothing_trained",
+            Reason::TooLong => "too_long",
             Reason::HumanHelp => "human_help",
             Reason::NoPartner => "no_partner",
             Reason::Purged => "purged",

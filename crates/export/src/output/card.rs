@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Manifest, Signatures, TrustUsed};
 use crate::dialect::losses;
-use crate::{Dialect, Set};
+use crate::{Dialect, Set, TokensUsed};
 
 /// What the card says beyond the manifest.
 pub(crate) fn card(manifest: &Manifest, dialect: Dialect) -> String {
@@ -53,9 +53,43 @@ pub(crate) fn card(manifest: &Manifest, dialect: Dialect) -> String {
             );
         }
     }
+    if let Some(tokens) = &manifest.tokens {
+        lengths(&mut out, tokens, dialect);
+    }
     out.push_str("\n## Limits\n\n");
     limits(&mut out, manifest, dialect);
     out
+}
+
+fn lengths(out: &mut String, tokens: &TokensUsed, dialect: Dialect) {
+    out.push_str("\n## Tokens\n\nCounted with the tokenizer and the chat template whose hashes `manifest.json` has.\n");
+    for (set, counts) in tokens.sets.iter().filter(|(_, counts)| counts.sequences > 0) {
+        let of = if *set == "sft" { "rows" } else { "sides of pairs, each with its prompt" };
+        let _ = write!(
+            out,
+            "\n{set}: {} {of}, {} tokens, the longest {}.\n",
+            counts.sequences, counts.tokens, counts.longest
+        );
+        if let (Some(trained), Some(least)) = (counts.trained, counts.least_trained) {
+            let _ = writeln!(
+                out,
+                "Trained: {trained} tokens, at least {least} in a row; none of them is of a user, the system or a tool."
+            );
+        }
+        if dialect == Dialect::Trl && *set == "sft" {
+            out.push_str(
+                "`chat_template.jinja` holds that mask: the model's own template, where what a message with `train: false` says\n\
+                 stands outside `{% generation %}`.\n",
+            );
+        }
+        if counts.cut > 0 {
+            let _ = writeln!(out, "{} rows end early, at a turn: what follows did not fit.", counts.cut);
+        }
+        let _ = write!(out, "\n| tokens up to | {of} |\n|---|---|\n");
+        for bin in &counts.histogram {
+            let _ = writeln!(out, "| {} | {} |", bin.up_to, bin.sequences);
+        }
+    }
 }
 
 fn limits(out: &mut String, manifest: &Manifest, dialect: Dialect) {
@@ -69,7 +103,7 @@ fn limits(out: &mut String, manifest: &Manifest, dialect: Dialect) {
             let _ = writeln!(out, "- {name}: {loss}.");
         }
     }
-    if dialect == Dialect::Trl && manifest.sets.contains_key("sft") {
+    if dialect == Dialect::Trl && manifest.sets.contains_key("sft") && manifest.tokens.is_none() {
         out.push_str(
             "- Mask not enforced. Each message says in `train` whether the model may learn it; TRL has no such flag, and no\n  \
              chat template that would hold it was asked for. `assistant_only_loss` in `trl-sft.yaml` needs a template that\n  \
@@ -91,8 +125,10 @@ fn limits(out: &mut String, manifest: &Manifest, dialect: Dialect) {
     }
     out.push_str(
         "- `tools` is what the calls in these rows show, or the file that was given: not what the harness told the model.\n\
-         - Events of sub-agents are left out.\n\
-         - The greatest length in the configurations is a guess from bytes, not a count of tokens.\n\
-         - Secrets are looked for by rules; what no rule knows is not found.\n",
+         - Events of sub-agents are left out.\n",
     );
+    if manifest.tokens.is_none() {
+        out.push_str("- The greatest length in the configurations is a guess from bytes, not a count of tokens.\n");
+    }
+    out.push_str("- Secrets are looked for by rules; what no rule knows is not found.\n");
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{Error, OnSecret, OnTruncatedOutput, PairStrategy, PromptMatch, Request, Result, TrainAfterFail};
+use crate::tokens::TokensUsed;
+use crate::{
+    Error, OnSecret, OnTooLong, OnTruncatedOutput, PairStrategy, PromptMatch, Request, Result, TrainAfterFail,
+};
 
 /// The manifest of an export. The same lake version, request and program give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -27,9 +30,13 @@ pub struct Manifest {
     /// `unproven`: a session that lost its last PASS looks like a negative, and no ledger was asked, or it does not list
     /// them all. `proven`: an oracle's ledger lists each, and no PASS of theirs.
     pub negatives: &'static str,
-    /// `not_enforced`: nothing but the rows says what is not to be trained. `by_message`: the dialect's trainer holds the rows' mask.
-    /// `by_role`: it trains all that the model said. `none`: the dialect has none.
+    /// `not_enforced`: nothing but the rows says what is not to be trained. `chat_template`: `chat_template.jinja` holds
+    /// it, and the tokens of each row were looked at. `by_message`: the dialect's trainer holds the rows' mask. `by_role`:
+    /// it trains all that the model said. `none`: the dialect has none.
     pub mask: &'static str,
+    /// How long rows are, and the proof of the mask; absent without a tokenizer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokensUsed>,
     /// Corrections that were met.
     pub corrections: CorrectionsUsed,
     /// The tools of each harness.
@@ -63,6 +70,8 @@ pub struct RequestEntry {
     max_length_ratio: Option<f64>,
     prompt_match: PromptMatch,
     tools_sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<TokensEntry>,
     repos: Vec<String>,
     orgs: Vec<String>,
     models: Vec<String>,
@@ -71,6 +80,14 @@ pub struct RequestEntry {
     #[serde(rename = "where")]
     where_sql: Option<String>,
     corrections_from: Vec<String>,
+}
+
+/// How tokens are asked to be counted.
+#[derive(Clone, Debug, Serialize)]
+struct TokensEntry {
+    special_tokens: BTreeMap<String, String>,
+    max_tokens: Option<u64>,
+    on_too_long: OnTooLong,
 }
 
 impl RequestEntry {
@@ -93,6 +110,11 @@ impl RequestEntry {
             max_length_ratio: request.max_length_ratio,
             prompt_match: request.prompt_match,
             tools_sha256: request.tools.as_deref().map(crate::tools::sha256_hex),
+            tokens: request.tokens.as_ref().map(|tokens| TokensEntry {
+                special_tokens: tokens.special_tokens.clone(),
+                max_tokens: tokens.max_tokens,
+                on_too_long: tokens.on_too_long,
+            }),
             repos: sorted(&request.repos),
             orgs: sorted(&request.orgs),
             models: sorted(&request.models),

@@ -14,4 +14,4 @@ pub use manifest::{
     TrustUsed,
 };
 pub(crate) use sink::{Block, write_file};
-pub(crate) use trainer::{configuration, dataset_info};
+pub(crate) use trainer::{Longest, configuration, dataset_info};

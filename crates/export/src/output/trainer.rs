@@ -4,27 +4,32 @@ use std::fmt::Write;
 
 use crate::{Dialect, Set};
 
-/// What a trainer needs beside the rows of a set: names and texts. `longest_bytes`: of the longest row, as JSON; `rows`: the
+/// What a trainer needs beside the rows of a set: names and texts. `longest`: the longest row; `rows`: the
 /// file of the rows.
 pub(crate) fn configuration(
     dialect: Dialect,
     set: Set,
-    longest_bytes: u64,
+    longest: Longest,
+    has_template: bool,
     rows: &str,
 ) -> Option<(&'static str, String)> {
-    Some(match (dialect, set) {
-        (Dialect::Trl, Set::Sft) => ("trl-sft.yaml", sft(longest_bytes)),
-        (Dialect::Trl, Set::Preference) => ("trl-dpo.yaml", dpo(longest_bytes)),
-        (Dialect::Axolotl, Set::Sft) => ("axolotl-sft.yaml", axolotl(longest_bytes, rows, AXOLOTL_SFT)),
-        (Dialect::Axolotl, Set::Preference) => ("axolotl-dpo.yaml", axolotl(longest_bytes, rows, AXOLOTL_DPO)),
+    let (name, text) = match (dialect, set) {
+        (Dialect::Trl, Set::Sft) => ("trl-sft.yaml", sft(longest, has_template)),
+        (Dialect::Trl, Set::Preference) => ("trl-dpo.yaml", dpo(longest)),
+        (Dialect::Axolotl, Set::Sft) => ("axolotl-sft.yaml", axolotl(longest, rows, AXOLOTL_SFT)),
+        (Dialect::Axolotl, Set::Preference) => ("axolotl-dpo.yaml", axolotl(longest, rows, AXOLOTL_DPO)),
         (Dialect::Openai, Set::Sft) => ("openai-sft.json", openai(rows, "supervised")),
         (Dialect::Openai, Set::Preference) => ("openai-dpo.json", openai(rows, "dpo")),
-        (Dialect::Llamafactory, Set::Sft) => ("llamafactory-sft.yaml", llamafactory(longest_bytes, "sft")),
-        (Dialect::Llamafactory, Set::Preference) => ("llamafactory-dpo.yaml", llamafactory(longest_bytes, "dpo")),
-        (Dialect::Swift, Set::Sft) => ("swift-sft.yaml", swift(longest_bytes, rows, "sft", "")),
-        (Dialect::Swift, Set::Preference) => ("swift-dpo.yaml", swift(longest_bytes, rows, "rlhf", "rlhf_type: dpo\n")),
-        (Dialect::Tinker, Set::Sft) => ("tinker_sft.py", tinker(longest_bytes, rows)),
+        (Dialect::Llamafactory, Set::Sft) => ("llamafactory-sft.yaml", llamafactory(longest, "sft")),
+        (Dialect::Llamafactory, Set::Preference) => ("llamafactory-dpo.yaml", llamafactory(longest, "dpo")),
+        (Dialect::Swift, Set::Sft) => ("swift-sft.yaml", swift(longest, rows, "sft", "")),
+        (Dialect::Swift, Set::Preference) => ("swift-dpo.yaml", swift(longest, rows, "rlhf", "rlhf_type: dpo\n")),
+        (Dialect::Tinker, Set::Sft) => ("tinker_sft.py", tinker(longest, rows)),
         (Dialect::Tinker, Set::Preference) | (Dialect::Atif, _) => return None,
+    };
+    Some(match longest {
+        Longest::Bytes(_) => (name, text),
+        Longest::Tokens(_) => (name, text.replace(GUESS, COUNTED)),
     })
 }
 
@@ -56,6 +61,9 @@ fn short(set: Set) -> &'static str {
 const GUESS: &str =
     "a guess from the bytes of the longest row; the trainer's own default drops or cuts most of what is here";
 
+const COUNTED: &str =
+    "the longest row, counted with the model's tokenizer; the trainer's own default drops or cuts most of what is here";
+
 const AXOLOTL_SFT: &str = "    type: chat_template
     field_messages: messages
     # The rows say of each message whether it is trained.
@@ -71,13 +79,13 @@ const AXOLOTL_DPO: &str = "    split: train
     field_rejected: rejected
 ";
 
-fn axolotl(longest_bytes: u64, rows: &str, kind: &str) -> String {
+fn axolotl(longest: Longest, rows: &str, kind: &str) -> String {
     let (file, head) = if kind == AXOLOTL_DPO { ("axolotl-dpo.yaml", "rl: dpo\n") } else { ("axolotl-sft.yaml", "") };
     format!(
         "# In this folder: axolotl train {file}, with the model's name here.\nbase_model: MODEL\n{head}chat_template: \
          tokenizer_default\ndatasets:\n  - path: {rows}\n    ds_type: json\n{kind}# {GUESS}\nsequence_len: {}\nexcess_length_strategy: \
          raise\nsample_packing: false\noutput_dir: OUT\n",
-        max_length(longest_bytes)
+        max_length(longest)
     )
 }
 
@@ -88,26 +96,26 @@ fn openai(rows: &str, method: &str) -> String {
     )
 }
 
-fn llamafactory(longest_bytes: u64, stage: &str) -> String {
+fn llamafactory(longest: Longest, stage: &str) -> String {
     format!(
         "# In this folder: llamafactory-cli train llamafactory-{stage}.yaml, with the model's name and its template here.\n\
          model_name_or_path: MODEL\ntemplate: TEMPLATE\nstage: {stage}\ndo_train: true\nfinetuning_type: lora\ndataset_dir: .\ndataset: \
          trace_lake_{stage}\n# {GUESS}\ncutoff_len: {}\noutput_dir: OUT\n",
-        max_length(longest_bytes)
+        max_length(longest)
     )
 }
 
-fn swift(longest_bytes: u64, rows: &str, command: &str, more: &str) -> String {
+fn swift(longest: Longest, rows: &str, command: &str, more: &str) -> String {
     let file = if command == "sft" { "swift-sft.yaml" } else { "swift-dpo.yaml" };
     format!(
         "# In this folder: swift {command} {file}, with the model's name here.\nmodel: MODEL\n{more}dataset:\n  - {rows}\n# \
          `loss` in the rows says of each message whether it is trained.\nloss_scale: default\n# {GUESS}\nmax_length: {}\ntruncation_strategy: \
          delete\noutput_dir: OUT\n",
-        max_length(longest_bytes)
+        max_length(longest)
     )
 }
 
-fn tinker(longest_bytes: u64, rows: &str) -> String {
+fn tinker(longest: Longest, rows: &str) -> String {
     format!(
         "\"\"\"The rows as the renderers of the Tinker cookbook take them: `data(renderer)` gives one datum a row.\"\"\"\n\n\
          import json\nimport pathlib\n\n\
@@ -128,7 +136,7 @@ fn tinker(longest_bytes: u64, rows: &str) -> String {
          def data(renderer, path=ROWS, max_length=MAX_LENGTH):\n    \
          for messages in conversations(path):\n        \
          yield conversation_to_datum(messages, renderer, max_length, TrainOnWhat.CUSTOMIZED)\n",
-        max_length(longest_bytes)
+        max_length(longest)
     )
 }
 
@@ -137,9 +145,21 @@ const BYTES_PER_TOKEN: u64 = 3;
 /// Lengths are rounded up to a multiple of this.
 const ROUND: u64 = 1024;
 
-/// Tokens that the longest row takes at most, guessed from its bytes.
-fn max_length(longest_bytes: u64) -> u64 {
-    longest_bytes.div_ceil(BYTES_PER_TOKEN).next_multiple_of(ROUND).max(ROUND)
+/// How long the longest row of a set is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Longest {
+    /// As JSON.
+    Bytes(u64),
+    /// With the tokenizer and the template of the model.
+    Tokens(u64),
+}
+
+/// Tokens that the longest row takes at most: counted, or guessed from its bytes.
+fn max_length(longest: Longest) -> u64 {
+    match longest {
+        Longest::Tokens(tokens) => tokens,
+        Longest::Bytes(bytes) => bytes.div_ceil(BYTES_PER_TOKEN).next_multiple_of(ROUND).max(ROUND),
+    }
 }
 
 const SHARED: &str = "\
@@ -147,41 +167,52 @@ dataset_name: .
 dataset_train_split: train
 ";
 
-fn length(out: &mut String, longest_bytes: u64) {
+fn length(out: &mut String, longest: Longest) {
+    let how = match longest {
+        Longest::Tokens(_) => "The tokens of the longest row, counted.".to_owned(),
+        Longest::Bytes(bytes) => {
+            format!("A guess: the longest row has {bytes} bytes of JSON, {BYTES_PER_TOKEN} to a token, rounded up.")
+        }
+    };
     // Writing to a string cannot fail.
     let _ = write!(
         out,
-        "# A guess: the longest row has {longest_bytes} bytes of JSON, {BYTES_PER_TOKEN} to a token, rounded up.\n\
+        "# {how}\n\
          # The trainer's own default of 1,024 tokens drops or cuts most of what is here.\n\
          max_length: {}\n",
-        max_length(longest_bytes)
+        max_length(longest)
     );
 }
 
-/// `trl-sft.yaml`.
-fn sft(longest_bytes: u64) -> String {
+/// `trl-sft.yaml`. `has_template`: `chat_template.jinja` holds the mask.
+fn sft(longest: Longest, has_template: bool) -> String {
     let mut out =
         String::from("# In this folder: trl sft --config trl-sft.yaml --model_name_or_path MODEL --output_dir OUT\n");
     out.push_str(SHARED);
-    out.push_str(
-        "dataset_config: sft\n\
-         # Mask not enforced: this holds only if the model's chat template marks what the assistant says, and then all of\n\
+    out.push_str("dataset_config: sft\n");
+    out.push_str(if has_template {
+        "# The template trains what a row marks with \"train\": true, and nothing else.\n\
+         chat_template_path: chat_template.jinja\n\
+         assistant_only_loss: true\n\
+         packing: false\n"
+    } else {
+        "# Mask not enforced: this holds only if the model's chat template marks what the assistant says, and then all of\n\
          # it is trained, what a row marks with \"train\": false too.\n\
          assistant_only_loss: true\n\
-         packing: false\n",
-    );
-    length(&mut out, longest_bytes);
+         packing: false\n"
+    });
+    length(&mut out, longest);
     out
 }
 
 /// `trl-dpo.yaml`.
-fn dpo(longest_bytes: u64) -> String {
+fn dpo(longest: Longest) -> String {
     let mut out = String::from(
         "# In this folder: trl dpo --config trl-dpo.yaml --model_name_or_path MODEL --output_dir OUT\n\
          # DPO has no mask: outputs of tools and later messages of the user are scored like the model's own words.\n",
     );
     out.push_str(SHARED);
     out.push_str("dataset_config: preference\n");
-    length(&mut out, longest_bytes);
+    length(&mut out, longest);
     out
 }

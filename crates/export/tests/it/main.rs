@@ -11,4 +11,5 @@ mod real;
 mod rows;
 mod secrets;
 mod speed;
+mod tokens;
 mod whole;

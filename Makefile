@@ -2,6 +2,7 @@
 # binaries alone) cargo leaves out features that only tests ask of shared crates, and builds DataFusion a second time.
 CARGO ?= cargo
 PYTHON ?= python3
+PYTHON312 ?= python3.12
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 DEMO := $(TARGET)/demo
@@ -14,10 +15,10 @@ SECRET_TEXTS = --texts $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src \
   $(if $(wildcard ../shared/cases/secret-probes.jsonl),--probes ../shared/cases/secret-probes.jsonl)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-secrets recall fuzz fixtures fmt lint doc deny build skips
+.PHONY: help demo test bench bench-secrets recall check-trainers fuzz fixtures fmt lint doc deny build skips
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-13s %s\n' "$$name" "$$says"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name says; do printf 'make %-15s %s\n' "$$name" "$$says"; done
 
 build:
 	@[ -x $(TARGET)/debug/trace-lake ] || echo 'building; the first time takes about ten minutes on two cores'
@@ -57,6 +58,15 @@ $(VENV)/scanners: .ci/scanners.txt
 $(VENV)/duckdb: .ci/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet "$$(grep '^duckdb==' .ci/requirements.txt)"
+	@touch $@
+
+check-trainers: build $(VENV)-trainers/installed ## give the demo sets to the trainers' own loaders; installs several GB, takes Python 3.12
+	@.ci/check-trainers $(TARGET)/debug/trace-lake $(VENV)-trainers/bin/python $(TRAINER_ARGS)
+
+$(VENV)-trainers/installed: .ci/trainers.txt .ci/trainers-alone.txt
+	$(PYTHON312) -m venv $(VENV)-trainers
+	$(VENV)-trainers/bin/pip install --quiet --requirement .ci/trainers.txt
+	$(VENV)-trainers/bin/pip install --quiet --no-deps --requirement .ci/trainers-alone.txt
 	@touch $@
 
 fuzz: ## throw odd envelopes, statements, trust files and ledgers at their readers; FUZZ_SECONDS=600

@@ -1,7 +1,10 @@
 """Gives training sets to the trainers' own loaders, with a byte-level tokenizer made here and no network.
 
-usage: check_trainers.py SETS TEMPLATES. SETS holds one export a dialect, TEMPLATES `chatml.jinja` and `tagged.jinja`.
-One line a dialect; exits with 1 when one of them failed.
+usage: check_trainers.py tokenizer FOLDER
+       check_trainers.py SETS TEMPLATES
+
+The first writes the tokenizer. SETS holds one export a dialect, that of trl written with the tokenizer; TEMPLATES holds
+`chatml.jinja`. One line a dialect; exits with 1 when one of them failed.
 """
 
 import copy
@@ -19,7 +22,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-SETS, TEMPLATES = sys.argv[1:3]
+SETS, TEMPLATES = sys.argv[1], sys.argv[2]
 LONG = 10**7
 
 
@@ -33,7 +36,7 @@ def rows(dialect, name="sft"):
             yield from map(json.loads, lines)
 
 
-def tokenizer(template):
+def tokenizer(template=None):
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     bytes_alone = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
     bytes_alone.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -44,8 +47,9 @@ def tokenizer(template):
         pad_token="<|endoftext|>",
         additional_special_tokens=["<|im_start|>"],
     )
-    with open(f"{TEMPLATES}/{template}.jinja", encoding="utf-8") as text:
-        made.chat_template = text.read()
+    if template:
+        with open(f"{TEMPLATES}/{template}.jinja", encoding="utf-8") as text:
+            made.chat_template = text.read()
     return made
 
 
@@ -69,10 +73,13 @@ def holds_mask(said, rest, messages):
 
 def trl():
     import datasets
+    import yaml
     from transformers import LlamaConfig, LlamaForCausalLM
     from trl import SFTConfig, SFTTrainer
 
-    tokens = tokenizer("tagged")
+    tokens = tokenizer()
+    with open(path("trl", "trl-sft.yaml"), encoding="utf-8") as text:
+        shipped = yaml.safe_load(text)
     model = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=len(tokens), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2
@@ -84,13 +91,20 @@ def trl():
             output_dir=out,
             max_steps=1,
             per_device_train_batch_size=1,
-            assistant_only_loss=True,
-            max_length=LONG,
+            assistant_only_loss=shipped["assistant_only_loss"],
+            max_length=shipped["max_length"],
+            chat_template_path=path("trl", shipped["chat_template_path"]),
             report_to="none",
             use_cpu=True,
         )
-        SFTTrainer(model=model, args=options, train_dataset=loaded, processing_class=tokens).train()
-    return "SFTTrainer took all rows and made a step"
+        trainer = SFTTrainer(model=model, args=options, train_dataset=loaded, processing_class=tokens)
+        assert len(trainer.train_dataset) == len(loaded), "it dropped rows"
+        for taken, row in zip(trainer.train_dataset, loaded, strict=True):
+            counted = json.loads(row["metadata"])
+            learned = sum(label != -100 for label in taken["labels"])
+            assert (len(taken["input_ids"]), learned) == (counted["tokens"], counted["trained_tokens"])
+        trainer.train()
+    return "SFTTrainer with the shipped template counts and trains the tokens that the rows say, and makes a step"
 
 
 def axolotl():
@@ -170,6 +184,9 @@ def atif():
     return "Harbor's models take all trajectories"
 
 
+if SETS == "tokenizer":
+    tokenizer().save_pretrained(TEMPLATES)
+    sys.exit()
 failed = False
 for check in (trl, axolotl, llamafactory, swift, tinker, atif):
     try:

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use lake_export::{
-    Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Step,
-    TrainAfterFail,
+    Allow, OnSecret, OnTruncatedOutput, Out, PairStrategy, PromptMatch, Report, Request, Scan, Scans, Source, Split,
+    Step, TrainAfterFail,
 };
 use lake_store::{Branch, Catalog, CommitTimes, ExportRow, Lake, Segment, catalog, read_checks};
 use serde_json::json;
@@ -59,6 +59,9 @@ pub(crate) struct ExportArgs {
     /// No pairs whose longer side is more than this times the shorter one
     #[arg(long, value_name = "X")]
     max_length_ratio: Option<f64>,
+    /// Shares of the tasks for training and validation, such as 0.95/0.05; without it all are for training
+    #[arg(long, value_name = "TRAIN/VALIDATION", value_parser = parse_split)]
+    split: Option<Split>,
     /// When two prompts count as the same
     #[arg(long, value_enum, default_value_t = Match::Exact)]
     prompt_match: Match,
@@ -255,6 +258,7 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
         Strategy::Random => PairStrategy::Random,
     };
     request.max_length_ratio = args.max_length_ratio;
+    request.split = args.split;
     request.prompt_match = match args.prompt_match {
         Match::Exact => PromptMatch::Exact,
         Match::Task => PromptMatch::Task,
@@ -270,6 +274,10 @@ fn request(context: &Context, args: &ExportArgs) -> anyhow::Result<Request> {
     request.code_version = env!("CARGO_PKG_VERSION").to_owned();
     request.dialect = args.dialect.into();
     Ok(request)
+}
+
+fn parse_split(text: &str) -> Result<Split, String> {
+    Split::parse(text).ok_or_else(|| "two shares that make 1 together, such as 0.95/0.05".to_owned())
 }
 
 fn folder(context: &Context, out: &Path) -> anyhow::Result<PathBuf> {
@@ -365,8 +373,9 @@ fn append(context: &Context, lake: &Lake, report: &Report) -> anyhow::Result<()>
 fn say(report: &Report, args: &ExportArgs) -> anyhow::Result<()> {
     for (name, set) in &report.manifest.sets {
         out::line(format!(
-            "{name}: {}, {} used of {} selected",
+            "{name}: {}{}, {} used of {} selected",
             count(set.rows, "row"),
+            set.validation_rows.map(|n| format!(" ({n} for validation)")).unwrap_or_default(),
             set.used,
             count(set.selected, "session")
         ))?;

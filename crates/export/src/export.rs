@@ -83,7 +83,16 @@ pub fn export(
         plan = settle_again(plan, catalog, &facts, &selected, &everyone, request);
     }
     let spill = spill.as_ref();
-    let rows = Rows { dialect: request.dialect, catalog, facts: &facts, plan: &plan, spill, progress, stop };
+    let rows = Rows {
+        dialect: request.dialect,
+        catalog,
+        facts: &facts,
+        plan: &plan,
+        spill,
+        split: request.split,
+        progress,
+        stop,
+    };
     let into = folder.as_ref().map(Folder::path);
     let sets: Vec<Set> = request.sets().collect();
     let written: Result<Vec<_>> = sets.into_par_iter().map(|set| Ok((set, rows.write(set, into)?))).collect();
@@ -202,7 +211,7 @@ fn manifest(
         corrections: CorrectionsUsed { counted: corrections.0, refused: corrections.1 },
         tools: tools.collect(),
         sets: written.iter().map(|(set, written)| (set.as_str(), written.counts.clone())).collect(),
-        files: written.iter().filter_map(|(_, written)| written.file.clone()).collect(),
+        files: written.iter().flat_map(|(_, w)| w.train.iter().chain(&w.validation).cloned()).collect(),
     }
 }
 
@@ -236,10 +245,11 @@ fn finish(
             vec![("README.md", card(&manifest, request.dialect)), ("exclusions.jsonl", exclusions.to_owned())];
         let mut with_rows = Vec::new();
         for (set, written) in &written {
-            let Some(file) = &written.file else { continue };
-            let length = written.length();
-            beside.extend(configuration(request.dialect, *set, length, template.is_some(), &file.path));
-            with_rows.push((*set, file.path.clone()));
+            let Some(file) = &written.train else { continue };
+            let (length, validation) = (written.length(), written.validation.as_ref().map(|file| file.path.as_str()));
+            let files = (file.path.as_str(), validation);
+            beside.extend(configuration(request.dialect, *set, length, template.is_some(), files));
+            with_rows.push((*set, file.path.clone(), validation.map(str::to_owned)));
         }
         if request.dialect == Dialect::Llamafactory && !with_rows.is_empty() {
             beside.push(("dataset_info.json", dataset_info(&with_rows)));

@@ -9,6 +9,8 @@ use lake_trace::Hashed;
 use lake_verdict::{Ledger, Trust};
 use serde::Serialize;
 
+use crate::Split;
+
 /// Where the bytes of branches come from. Blocking; called from rayon's threads.
 pub trait Source: Sync {
     /// All bytes of a branch, as they were received, checked against the branch's hash.
@@ -238,6 +240,8 @@ pub struct Request {
     pub tools: Option<String>,
     /// By what tokens are counted, and the mask is held and proven; None: neither.
     pub tokens: Option<TokenRequest>,
+    /// Tasks to keep for validation; None: all are for training.
+    pub split: Option<Split>,
     /// Remotes to choose, in any form; empty is all.
     pub repos: Vec<String>,
     /// Organisations to choose, as they stand in the tables; empty is all.
@@ -281,6 +285,7 @@ impl Request {
             prompt_match: PromptMatch::default(),
             tools: None,
             tokens: None,
+            split: None,
             repos: Vec::new(),
             orgs: Vec::new(),
             models: Vec::new(),

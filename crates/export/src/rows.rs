@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::spill::{Frames, Spill};
 use crate::tokens::{Counts, TokenCounts};
 use crate::tools::Harness;
-use crate::{Dialect, Error, ExportedRow, Progress, Result, Set, Step};
+use crate::{Dialect, Error, ExportedRow, Progress, Result, Set, Split, Step};
 
 /// What rows are written from.
 pub(crate) struct Rows<'e> {
@@ -26,6 +26,7 @@ pub(crate) struct Rows<'e> {
     pub(crate) facts: &'e [Option<Facts>],
     pub(crate) plan: &'e Plan,
     pub(crate) spill: Option<&'e Spill>,
+    pub(crate) split: Option<Split>,
     pub(crate) progress: &'e (dyn Fn(Progress) + Sync),
     pub(crate) stop: &'e AtomicBool,
 }
@@ -34,7 +35,9 @@ pub(crate) struct Rows<'e> {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     /// None without rows, and in a dry run.
-    pub(crate) file: Option<FileEntry>,
+    pub(crate) train: Option<FileEntry>,
+    /// The same of the rows that are for validation.
+    pub(crate) validation: Option<FileEntry>,
     pub(crate) exported: Vec<ExportedRow>,
     pub(crate) counts: SetCounts,
     /// Bytes of the longest row as JSON.
@@ -78,8 +81,11 @@ impl<'e> Rows<'e> {
             Set::Sft => self.plan.sft.iter().map(|i| Ok(vec![self.used(*i)?])).collect::<Result<Vec<_>>>()?,
             Set::Preference => self.plan.pairs.iter().map(|pair| self.pair(*pair)).collect::<Result<Vec<_>>>()?,
         };
-        let order = call_first(&rows);
+        let (train, validation): (Vec<usize>, Vec<usize>) =
+            (0..rows.len()).partition(|row| !self.is_validation(&rows[*row]));
+        let (train, validation) = (call_first(&rows, train), call_first(&rows, validation));
         let mut written = Written { counts: self.counts(set, rows.len()), ..Written::default() };
+        written.counts.validation_rows = self.split.map(|_| validation.len() as u64);
         for used in rows.iter().flatten() {
             let is_masked = set == Set::Sft;
             let cut = used.row.cut.as_ref().filter(|_| is_masked);
@@ -87,16 +93,38 @@ impl<'e> Rows<'e> {
                 written.tokens.add(counts, is_masked, cut.is_some());
             }
         }
-        for (number, row) in (0..).zip(&order) {
+        for (number, row) in (0..).zip(train.iter().chain(&validation)) {
             written.exported.extend(rows[*row].iter().map(|part| part.exported(set, number)));
         }
-        let (Some(folder), Some(spill), false) = (folder, self.spill, rows.is_empty()) else { return Ok(written) };
-        let name = format!("{}/train-00000-of-00001.jsonl", set.as_str());
+        let (Some(folder), Some(spill)) = (folder, self.spill) else { return Ok(written) };
+        let mut file = |name: &str, order: &[usize]| {
+            let name = format!("{}/{name}-00000-of-00001.jsonl", set.as_str());
+            (!order.is_empty())
+                .then(|| self.file((folder, &name), spill, (&rows, order), &mut written.longest))
+                .transpose()
+        };
+        (written.train, written.validation) = (file("train", &train)?, file("validation", &validation)?);
+        Ok(written)
+    }
+
+    fn is_validation(&self, parts: &[Used<'_>]) -> bool {
+        let Some((split, first)) = self.split.zip(parts.first()) else { return false };
+        let origin = &first.judgement.origin;
+        split.is_validation(origin.repo.as_deref(), origin.task_id.as_deref())
+    }
+
+    /// Writes rows in this order.
+    fn file(
+        &self,
+        (folder, name): (&Path, &str),
+        spill: &Spill,
+        (rows, order): (&[Vec<Used<'e>>], &[usize]),
+        longest: &mut u64,
+    ) -> Result<FileEntry> {
         let mut tools = Tools { plan: self.plan, escaped: BTreeMap::new() };
-        let longest = &mut written.longest;
-        let file = write_file(folder, &name, |block| {
+        write_file(folder, name, |block| {
             let mut bytes = 0;
-            for (done, row) in (1..).zip(&order) {
+            for (done, row) in (1..).zip(order) {
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(Error::Stopped);
                 }
@@ -110,9 +138,7 @@ impl<'e> Rows<'e> {
                 (self.progress)(Progress { step: Step::Write, done, total: order.len() as u64, bytes });
             }
             Ok(order.len() as u64)
-        })?;
-        written.file = Some(file);
-        Ok(written)
+        })
     }
 
     fn pair(&self, pair: Pair) -> Result<Vec<Used<'e>>> {
@@ -126,7 +152,7 @@ impl<'e> Rows<'e> {
         }
         let used = self.plan.used(set).len() as u64;
         let pairs = (set == Set::Preference).then(|| self.pair_counts());
-        SetCounts { selected: self.plan.selected, used, excluded, rows: rows as u64, pairs }
+        SetCounts { selected: self.plan.selected, used, excluded, rows: rows as u64, validation_rows: None, pairs }
     }
 
     fn pair_counts(&self) -> PairCounts {
@@ -169,10 +195,9 @@ impl Used<'_> {
 }
 
 /// The rows in order, but first the first one with a call on every side, else on some: loaders infer types from it.
-fn call_first(rows: &[Vec<Used<'_>>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    let all = rows.iter().position(|parts| parts.iter().all(|used| used.row.has_call));
-    let first = all.or_else(|| rows.iter().position(|parts| parts.iter().any(|used| used.row.has_call)));
+fn call_first(rows: &[Vec<Used<'_>>], mut order: Vec<usize>) -> Vec<usize> {
+    let all = order.iter().position(|row| rows[*row].iter().all(|used| used.row.has_call));
+    let first = all.or_else(|| order.iter().position(|row| rows[*row].iter().any(|used| used.row.has_call)));
     if let Some(first) = first {
         order[..=first].rotate_right(1);
     }

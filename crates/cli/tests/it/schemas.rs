@@ -30,11 +30,12 @@ fn exports_fit(data_dir: &str, trust: &str, sft: usize, preference: usize) {
     let ran = kit.run(&["sync", "--data-dir", data_dir, "--idle", "0s"]);
     assert!(matches!(ran.code, 0 | 3), "{}", ran.err);
     kit.write("allow.toml", "[[allow]]\nliteral = 'x-not-there'\nreason = 'for the digest'\nexpires = 2099-01-01\n");
-    let runs: [&[&str]; 4] = [
+    let runs: [&[&str]; 5] = [
         &["--require-signature", "--trust", trust],
         &[],
         &["--on-secret", "redact", "--allow", "allow.toml", "--since", "2001-01-01", "--where", "true"],
         &["--sets", "sft", "--until", "2001-01-01"],
+        &["--split", "0.5/0.5"],
     ];
     let (rows, pairs, manifests) = (schema("sft-row"), schema("preference-row"), schema("manifest"));
     for (n, args) in runs.into_iter().enumerate() {
@@ -43,7 +44,7 @@ fn exports_fit(data_dir: &str, trust: &str, sft: usize, preference: usize) {
         let files = files(&kit.path(&out));
         fits(&manifests, &serde_json::from_slice(&files["manifest.json"]).expect("JSON"), &format!("manifest {n}"));
         let mut counts = [0, 0];
-        for (name, bytes) in files.iter().filter(|(name, _)| name.contains("/train-")) {
+        for (name, bytes) in files.iter().filter(|(name, _)| name.contains('/')) {
             for (number, line) in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()).enumerate() {
                 let row: Value = serde_json::from_slice(line).expect("a row is JSON");
                 let which = usize::from(name.starts_with("preference/"));

@@ -5,9 +5,11 @@ mod pairs;
 mod reason;
 mod select;
 mod sets;
+mod split;
 
 pub(crate) use across::{Everyone, everyone};
 pub(crate) use pairs::{Pair, pairs};
 pub use reason::Reason;
 pub(crate) use select::{needed, selected};
 pub(crate) use sets::{Excluded, candidates};
+pub use split::Split;

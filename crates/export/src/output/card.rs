@@ -14,11 +14,13 @@ pub(crate) fn card(manifest: &Manifest, dialect: Dialect) -> String {
         out.push_str("configs:\n");
     }
     for (set, _) in with_rows() {
-        out.push_str("- config_name: ");
-        out.push_str(set);
-        out.push_str("\n  data_files:\n  - split: train\n    path: ");
-        out.push_str(set);
-        out.push_str("/train-*.jsonl\n");
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "- config_name: {set}\n  data_files:");
+        for split in ["train", "validation"] {
+            if manifest.files.iter().any(|file| file.path.starts_with(&format!("{set}/{split}-"))) {
+                let _ = writeln!(out, "  - split: {split}\n    path: {set}/{split}-*.jsonl");
+            }
+        }
     }
     out.push_str("---\n\n# Training sets of coding agents\n\n");
     // Writing to a string cannot fail.

@@ -68,6 +68,8 @@ pub struct RequestEntry {
     pairs_per_task: usize,
     pair_strategy: PairStrategy,
     max_length_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    split: Option<SplitEntry>,
     prompt_match: PromptMatch,
     tools_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +110,10 @@ impl RequestEntry {
             pairs_per_task: request.pairs_per_task,
             pair_strategy: request.pair_strategy,
             max_length_ratio: request.max_length_ratio,
+            split: request.split.map(|split| {
+                let (train, validation) = split.shares();
+                SplitEntry { train, validation }
+            }),
             prompt_match: request.prompt_match,
             tools_sha256: request.tools.as_deref().map(crate::tools::sha256_hex),
             tokens: request.tokens.as_ref().map(|tokens| TokensEntry {
@@ -124,6 +130,13 @@ impl RequestEntry {
             corrections_from: sorted(&request.corrections_from),
         }
     }
+}
+
+/// Shares of the tasks.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct SplitEntry {
+    train: f64,
+    validation: f64,
 }
 
 /// Whether and by which keys signatures counted.
@@ -181,6 +194,9 @@ pub struct SetCounts {
     pub excluded: BTreeMap<&'static str, u64>,
     /// Rows.
     pub rows: u64,
+    /// Those of them that are for validation; only with a split.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_rows: Option<u64>,
     /// Only in the preference set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PairCounts>,

@@ -4,16 +4,16 @@ use std::fmt::Write;
 
 use crate::{Dialect, Set};
 
-/// What a trainer needs beside the rows of a set: names and texts. `longest`: the longest row; `rows`: the
-/// file of the rows.
+/// What a trainer needs beside the rows of a set: names and texts. `longest`: the longest row; the files
+/// of the rows, for training and for validation.
 pub(crate) fn configuration(
     dialect: Dialect,
     set: Set,
     longest: Longest,
     has_template: bool,
-    rows: &str,
+    (rows, validation): (&str, Option<&str>),
 ) -> Option<(&'static str, String)> {
-    let (name, text) = match (dialect, set) {
+    let (name, mut text) = match (dialect, set) {
         (Dialect::Trl, Set::Sft) => ("trl-sft.yaml", sft(longest, has_template)),
         (Dialect::Trl, Set::Preference) => ("trl-dpo.yaml", dpo(longest)),
         (Dialect::Axolotl, Set::Sft) => ("axolotl-sft.yaml", axolotl(longest, rows, AXOLOTL_SFT)),
@@ -27,28 +27,60 @@ pub(crate) fn configuration(
         (Dialect::Tinker, Set::Sft) => ("tinker_sft.py", tinker(longest, rows)),
         (Dialect::Tinker, Set::Preference) | (Dialect::Atif, _) => return None,
     };
+    if let Some(validation) = validation {
+        validate(dialect, set, validation, &mut text);
+    }
     Some(match longest {
         Longest::Bytes(_) => (name, text),
         Longest::Tokens(_) => (name, text.replace(GUESS, COUNTED)),
     })
 }
 
-/// `dataset_info.json`: where LLaMA-Factory finds the rows of each set, set and file.
-pub(crate) fn dataset_info(sets: &[(Set, String)]) -> String {
-    let entry = |(set, file): &(Set, String)| {
+/// Names the rows for validation.
+fn validate(dialect: Dialect, set: Set, rows: &str, text: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = match (dialect, set) {
+        (Dialect::Trl, _) => write!(text, "dataset_test_split: validation\neval_strategy: epoch\n"),
+        (Dialect::Axolotl, Set::Sft) => {
+            write!(text, "test_datasets:\n  - path: {rows}\n    ds_type: json\n{AXOLOTL_SFT}")
+        }
+        (Dialect::Axolotl, Set::Preference) => {
+            write!(text, "test_datasets:\n  - path: {rows}\n    ds_type: json\n{AXOLOTL_DPO}")
+        }
+        (Dialect::Llamafactory, set) => {
+            write!(text, "eval_dataset: trace_lake_{}_validation\neval_strategy: epoch\n", short(set))
+        }
+        (Dialect::Swift, _) => write!(text, "val_dataset:\n  - {rows}\n"),
+        (Dialect::Openai, _) => {
+            let end = text.trim_end().trim_end_matches('}').trim_end().len();
+            text.truncate(end);
+            write!(text, ",\n  \"validation_file\": \"the id under which {rows} was uploaded\"\n}}\n")
+        }
+        (Dialect::Tinker, _) => write!(text, "\n\nVALIDATION_ROWS = pathlib.Path(__file__).parent / \"{rows}\"\n"),
+        (Dialect::Atif, _) => Ok(()),
+    };
+}
+
+/// `dataset_info.json`: where LLaMA-Factory finds the rows of each set: set, file, and the file for validation.
+pub(crate) fn dataset_info(sets: &[(Set, String, Option<String>)]) -> String {
+    let entry = |(set, file, name): (Set, &str, &str)| {
         let (more, ranking) = match set {
             Set::Sft => ("", ""),
             Set::Preference => (", \"chosen\": \"chosen\", \"rejected\": \"rejected\"", "    \"ranking\": true,\n"),
         };
         format!(
-            "  \"trace_lake_{}\": {{\n    \"file_name\": \"{file}\",\n    \"formatting\": \"sharegpt\",\n{ranking}    \
+            "  \"trace_lake_{}{name}\": {{\n    \"file_name\": \"{file}\",\n    \"formatting\": \"sharegpt\",\n{ranking}    \
              \"columns\": {{\"messages\": \"conversations\", \"tools\": \"tools\"{more}}},\n    \"tags\": {{\n      \
              \"role_tag\": \"from\", \"content_tag\": \"value\", \"user_tag\": \"human\", \"assistant_tag\": \"gpt\",\n      \
              \"observation_tag\": \"observation\", \"function_tag\": \"function_call\", \"system_tag\": \"system\"\n    }}\n  }}",
-            short(*set)
+            short(set)
         )
     };
-    format!("{{\n{}\n}}\n", sets.iter().map(entry).collect::<Vec<_>>().join(",\n"))
+    let entries = sets.iter().flat_map(|(set, train, validation)| {
+        let validation = validation.as_deref().map(|file| entry((*set, file, "_validation")));
+        std::iter::once(entry((*set, train, ""))).chain(validation)
+    });
+    format!("{{\n{}\n}}\n", entries.collect::<Vec<_>>().join(",\n"))
 }
 
 fn short(set: Set) -> &'static str {

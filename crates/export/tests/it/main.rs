@@ -11,5 +11,6 @@ mod real;
 mod rows;
 mod secrets;
 mod speed;
+mod split;
 mod tokens;
 mod whole;

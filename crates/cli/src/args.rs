@@ -5,8 +5,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::settings::Flags;
 use crate::units::parse_memory;
 use crate::{
-    cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_export, cmd_keys, cmd_man,
-    cmd_rebuild, cmd_scan, cmd_show, cmd_sql, cmd_status, cmd_sync,
+    cmd_check, cmd_compact, cmd_completions, cmd_config, cmd_derive, cmd_doctor, cmd_keys, cmd_man, cmd_rebuild,
+    cmd_scan, cmd_show, cmd_sql, cmd_status, cmd_sync, export_args,
 };
 
 /// Turns a company's own coding-agent traces into training data that it can trust.
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Scan for secrets and verify signatures of what is new; writes flags
     Check(cmd_check::CheckArgs),
     /// Write the training sets
-    Export(Box<cmd_export::ExportArgs>),
+    Export(Box<export_args::ExportArgs>),
     /// Ask in SQL, read-only
     Sql(cmd_sql::SqlArgs),
     /// What is in the lake, when it was last synced and checked, what is held back and why

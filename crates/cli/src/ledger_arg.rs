@@ -1,5 +1,6 @@
 //! `--ledger FILE|URL`: what the oracles say that they signed.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 
 use anyhow::Context as _;
@@ -24,6 +25,11 @@ pub(crate) struct LedgerArgs {
 }
 
 impl LedgerArgs {
+    /// The flags again.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        self.ledger.iter().flat_map(|ledger| ["--ledger".into(), ledger.into()]).collect()
+    }
+
     /// Reads all that are named, verified with the keys of `trust`. None where none is named.
     pub(crate) fn read(&self, context: &Context, trust: Option<&Trust>) -> anyhow::Result<Option<Ledger>> {
         if self.ledger.is_empty() {

@@ -26,6 +26,8 @@ mod dialect_arg;
 mod env;
 mod envelope_arg;
 mod exit;
+mod export_args;
+mod export_verify;
 mod key_files;
 mod key_use;
 mod keys_generate;

@@ -1,6 +1,7 @@
 //! `--tokenizer` and what goes with it: how long rows are for a model, and which of them fit.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -36,6 +37,12 @@ enum TooLong {
 }
 
 impl TokenArgs {
+    /// The flags that name files, again; none where they are not named.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let (Some(tokenizer), Some(template)) = (&self.tokenizer, &self.chat_template) else { return Vec::new() };
+        vec!["--tokenizer".into(), tokenizer.into(), "--chat-template".into(), template.into()]
+    }
+
     /// Reads what is named. None where nothing is.
     pub(crate) fn read(&self, context: &Context) -> anyhow::Result<Option<TokenRequest>> {
         let (Some(tokenizer), Some(template)) = (&self.tokenizer, &self.chat_template) else { return Ok(None) };

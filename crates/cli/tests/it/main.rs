@@ -32,3 +32,4 @@ mod sql;
 mod stopping;
 mod syncing;
 mod tokens;
+mod verify;

@@ -61,7 +61,7 @@ pub(crate) fn examine(
     let row = match evidence.filter(|_| wanted) {
         None => None,
         Some(evidence) => {
-            let metadata = metadata(branch, &fold, evidence, &key_ids);
+            let metadata = metadata(branch, &bytes, &fold, evidence, &key_ids, bench.guard.rules.digest());
             let (cut, first_reject) = (evidence.prefix_end, fold.first_reject());
             let part = Part { branch, origin: &origin, bytes: &bytes, cut, first_reject };
             Some(row(bench, &part, items, scan, metadata)?)
@@ -166,7 +166,14 @@ fn key_ids(judged: &Judged, last: usize) -> Vec<String> {
 }
 
 /// What a row says of where it comes from; keys that do not apply are absent.
-fn metadata(branch: &Branch, fold: &Fold, evidence: &lake_verdict::Evidence, key_ids: &[String]) -> String {
+fn metadata(
+    branch: &Branch,
+    bytes: &Hashed,
+    fold: &Fold,
+    evidence: &lake_verdict::Evidence,
+    key_ids: &[String],
+    rules_digest: &str,
+) -> String {
     let start = fold.start().map(|(_, start)| start.clone()).unwrap_or_default();
     let mut out = format!("{{\"branch\":{},\"trace_bytes\":{}", branch.branch, evidence.prefix_end);
     for (key, value) in [
@@ -177,6 +184,7 @@ fn metadata(branch: &Branch, fold: &Fold, evidence: &lake_verdict::Evidence, key
         ("tests_hash", &evidence.tests_hash),
         ("diff_sha256", &evidence.diff_sha256),
         ("run_id", &evidence.run_id),
+        ("payload_digest", &evidence.payload_digest),
     ] {
         write_member(&mut out, key, value.as_deref());
     }
@@ -184,7 +192,12 @@ fn metadata(branch: &Branch, fold: &Fold, evidence: &lake_verdict::Evidence, key
         out.push_str(if i == 0 { ",\"key_ids\":[" } else { "," });
         lake_trace::json::write_str(&mut out, id);
     }
-    out.push_str(if key_ids.is_empty() { "}" } else { "]}" });
+    out.push_str(if key_ids.is_empty() { "" } else { "]" });
+    // Of what was graded alone: what comes behind it, in this file or as another object, changes no row.
+    let graded = usize::try_from(evidence.prefix_end).ok().and_then(|end| bytes.prefix_sha256(end));
+    write_member(&mut out, "trace_sha256", graded.map(hex::encode).as_deref());
+    write_member(&mut out, "rules_digest", Some(rules_digest));
+    out.push('}');
     out
 }
 

@@ -123,7 +123,10 @@ fn rows_of_each_dialect_hold_what_its_format_says() {
     for dialect in ALL {
         let done = exported(dialect);
         let row = done.sft().remove(0);
-        insta::assert_snapshot!(format!("{}_row", dialect.as_str()), serde_json::to_string_pretty(&row).expect("JSON"));
+        let text = serde_json::to_string_pretty(&row).expect("JSON");
+        // The rules grow without this crate.
+        let text = text.replace(&done.report.manifest.rules_digest, "…");
+        insta::assert_snapshot!(format!("{}_row", dialect.as_str()), text);
         let configuration = done.files().into_iter().find(|(name, _)| {
             name.starts_with(dialect.as_str())
                 && (name.ends_with(".yaml") || name.ends_with(".json") || name.ends_with(".py"))

@@ -31,7 +31,7 @@ fn a_pair_holds_what_the_format_says() {
     let pass = scenarios::flipped_session("s1", &task(), Some(&key));
     let fail = scenarios::no_flip_session("s2", &task(), Some(&key), 1);
     let done = run(&Lake::of([pass, fail]), signed_request());
-    insta::assert_snapshot!(done.text("preference/train-00000-of-00001.jsonl"));
+    insta::assert_snapshot!(done.golden("preference/train-00000-of-00001.jsonl"));
     insta::assert_snapshot!(done.text("trl-dpo.yaml"));
     assert!(done.excluded("preference").is_empty());
 }

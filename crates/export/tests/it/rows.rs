@@ -48,12 +48,15 @@ fn a_row_holds_what_the_format_says() {
     session.message("assistant", "Let me look.").call("Bash", &[("command", "pytest")], "1 failed");
     session.thinking("Fixed.", "It was \"off\" by one.").grade(Verdict::Pass, "diff").end("agent", "flipped");
     let done = run(&Lake::of([session.build()]), signed_request());
-    insta::assert_snapshot!(done.text("sft/train-00000-of-00001.jsonl"));
+    insta::assert_snapshot!(done.golden("sft/train-00000-of-00001.jsonl"));
     insta::assert_snapshot!(done.text("README.md"));
     insta::assert_snapshot!(done.text("trl-sft.yaml"));
     let mut manifest: Value = serde_json::from_str(&done.text("manifest.json")).expect("JSON");
     // The rules grow without this crate.
     manifest["rules_digest"] = "…".into();
+    for file in manifest["files"].as_array_mut().into_iter().flatten().filter(|file| file["rows"] != 0) {
+        file["sha256"] = "…".into();
+    }
     insta::assert_snapshot!(serde_json::to_string_pretty(&manifest).expect("JSON"));
 }
 

@@ -1,9 +1,9 @@
 //! `trace-lake export`: writes the training sets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use lake_export::{Report, Request, Scan, Scans, Source, Step};
+use lake_export::{Report, Request, Scan, Scans, SetCounts, Source, Step};
 use lake_store::{Branch, Catalog, CommitTimes, ExportRow, Lake, Segment, catalog, read_checks};
 use serde_json::json;
 
@@ -56,6 +56,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             "k": report.manifest.lake.k,
             "manifest_sha256": report.manifest_sha256,
             "sets": report.manifest.sets,
+            "funnel": report.manifest.sets.iter().map(|(set, counts)| (*set, &counts.funnel)).collect::<BTreeMap<_, _>>(),
             "signatures": report.manifest.signatures,
             "negatives": report.manifest.negatives,
             "tokens": report.manifest.tokens,
@@ -184,6 +185,17 @@ fn append(context: &Context, lake: &Lake, report: &Report) -> anyhow::Result<()>
     })
 }
 
+/// What each step left of a selection, and whom it dropped.
+fn funnel(set: &SetCounts) -> String {
+    let mut text = format!("  funnel: found {}", set.selected);
+    for step in &set.funnel {
+        let dropped: Vec<String> = step.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let dropped = if dropped.is_empty() { String::new() } else { format!(" (-{})", dropped.join(", -")) };
+        text.push_str(&format!(" → {} {}{dropped}", step.step, step.left));
+    }
+    text
+}
+
 fn say(report: &Report, args: &ExportArgs) -> anyhow::Result<()> {
     for (name, set) in &report.manifest.sets {
         out::line(format!(
@@ -195,6 +207,9 @@ fn say(report: &Report, args: &ExportArgs) -> anyhow::Result<()> {
         ))?;
         let excluded = set.excluded.iter().map(|(reason, n)| ((*reason).to_owned(), *n)).collect();
         out::line(listed("  excluded: ", &excluded))?;
+        if args.dry_run {
+            out::line(funnel(set))?;
+        }
         tokens_arg::say(report.manifest.tokens.as_ref(), name)?;
         if let Some(pairs) = set.pairs.filter(|_| set.rows > 0) {
             let (chosen, rejected) = (pairs.chosen_longer, pairs.rejected_longer);

@@ -23,7 +23,7 @@ mod spill;
 mod tokens;
 mod tools;
 
-pub use choose::{Reason, Split};
+pub use choose::{FunnelStep, Reason, Split};
 pub use error::{Error, Result};
 pub use export::export;
 pub use output::{

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lake_store::{Branch, Catalog};
 use lake_trace::json::write_str;
 
-use crate::choose::Pair;
+use crate::choose::{Pair, funnel};
 use crate::dialect::{self, Joiner, Shared, write_member};
 use crate::facts::{Facts, Judgement, Row};
 use crate::output::{Block, FileEntry, Longest, PairCounts, SetCounts, write_file};
@@ -150,9 +150,19 @@ impl<'e> Rows<'e> {
         for one in self.plan.excluded.get(&set).into_iter().flatten() {
             *excluded.entry(one.reason.as_str()).or_default() += 1;
         }
+        let reasons = self.plan.excluded.get(&set).into_iter().flatten().map(|one| one.reason);
+        let funnel = funnel(set, self.plan.selected, reasons);
         let used = self.plan.used(set).len() as u64;
         let pairs = (set == Set::Preference).then(|| self.pair_counts());
-        SetCounts { selected: self.plan.selected, used, excluded, rows: rows as u64, validation_rows: None, pairs }
+        SetCounts {
+            selected: self.plan.selected,
+            used,
+            excluded,
+            funnel,
+            rows: rows as u64,
+            validation_rows: None,
+            pairs,
+        }
     }
 
     fn pair_counts(&self) -> PairCounts {

@@ -188,3 +188,27 @@ fn a_set_that_holds_a_session_in_which_a_secret_is_known_only_now_is_named() {
     .prints(&["true"]);
     kit.run(&["sql", "--query", "tainted-exports"]).exits(0).prints(&["demo-01-flipped"]);
 }
+
+#[test]
+fn a_dry_run_says_what_each_step_left_and_whom_it_dropped() {
+    let kit = Kit::with_demo();
+    let args = ["export", "--out", "out", "--require-signature", "--trust", &trust_file(), "--dry-run"];
+    kit.run(&args).exits(0).prints(&[
+        "funnel: found 11 → graded 10 (-untracked 1) → flipped 7 (-no_flip 3) → verified 5 (-reject 1, -unsigned 1) → clean 4 (-secret 1) → \
+         fits 4 → exported 4",
+        "→ paired 4 (-no_partner 3) → exported 4",
+    ]);
+    let json = kit.run(&[&args[..], &["--json"]].concat()).exits(0).json();
+    for set in ["sft", "preference"] {
+        let steps = json["funnel"][set].as_array().expect("steps");
+        let dropped = |step: &serde_json::Value| -> u64 {
+            step["dropped"].as_object().expect("reasons").values().filter_map(serde_json::Value::as_u64).sum()
+        };
+        assert_eq!(json["sets"][set]["selected"], 11);
+        assert_eq!(
+            11 - steps.iter().map(dropped).sum::<u64>(),
+            steps.last().expect("a step")["left"].as_u64().expect("a count")
+        );
+        assert_eq!(steps.last().expect("a step")["left"], json["sets"][set]["used"]);
+    }
+}

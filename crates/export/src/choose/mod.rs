@@ -1,6 +1,7 @@
 //! Who is in, who is not, and why.
 
 mod across;
+mod funnel;
 mod pairs;
 mod reason;
 mod select;
@@ -8,6 +9,8 @@ mod sets;
 mod split;
 
 pub(crate) use across::{Everyone, everyone};
+pub use funnel::FunnelStep;
+pub(crate) use funnel::funnel;
 pub(crate) use pairs::{Pair, pairs};
 pub use reason::Reason;
 pub(crate) use select::{needed, selected};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::FunnelStep;
 use crate::tokens::TokensUsed;
 use crate::{
     Error, OnSecret, OnTooLong, OnTruncatedOutput, PairStrategy, PromptMatch, Request, Result, TrainAfterFail,
@@ -192,6 +193,9 @@ pub struct SetCounts {
     pub used: u64,
     /// Branches that are in none, by reason.
     pub excluded: BTreeMap<&'static str, u64>,
+    /// The same in steps; not in the manifest, which has the reasons.
+    #[serde(skip)]
+    pub funnel: Vec<FunnelStep>,
     /// Rows.
     pub rows: u64,
     /// Those of them that are for validation; only with a split.

@@ -19,7 +19,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "DIR", required_unless_present = "verify")]
     pub(crate) out: Option<PathBuf>,
     /// Write nothing: make the sets of this folder again, by its manifest, and say whether the bytes are the same
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "force", "dry_run", "strict", "require_signature", "dialect", "sets", "on_secret", "train_after_fail", "on_truncated_output", "pairs_per_task", "pair_strategy", "max_length_ratio", "prompt_match", "split", "repo", "org", "model", "since", "until", "where_sql", "at", "max_tokens", "on_too_long"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "force", "dry_run", "strict", "require_signature", "dialect", "sets", "on_secret", "train_after_fail", "on_truncated_output", "pairs_per_task", "pair_strategy", "max_length_ratio", "prompt_match", "split", "max_per_task", "max_per_repo", "repo", "org", "model", "since", "until", "where_sql", "at", "max_tokens", "on_too_long"])]
     pub(crate) verify: Option<PathBuf>,
     /// Every record up to the deciding PASS must be signed; needs --trust
     #[arg(long)]
@@ -50,6 +50,12 @@ pub(crate) struct ExportArgs {
     /// No pairs whose longer side is more than this times the shorter one
     #[arg(long, value_name = "X")]
     pub(crate) max_length_ratio: Option<f64>,
+    /// Most sessions of one task in the supervised set
+    #[arg(long, value_name = "N", value_parser = parse_some)]
+    pub(crate) max_per_task: Option<usize>,
+    /// Most sessions of one repository in the supervised set
+    #[arg(long, value_name = "N", value_parser = parse_some)]
+    pub(crate) max_per_repo: Option<usize>,
     /// Shares of the tasks for training and validation, such as 0.95/0.05; without it all are for training
     #[arg(long, value_name = "TRAIN/VALIDATION", value_parser = parse_split)]
     pub(crate) split: Option<Split>,
@@ -180,6 +186,7 @@ pub(crate) fn request(context: &Context, args: &ExportArgs, out: &Path) -> anyho
         Strategy::Random => PairStrategy::Random,
     };
     request.max_length_ratio = args.max_length_ratio;
+    (request.max_per_task, request.max_per_repo) = (args.max_per_task, args.max_per_repo);
     request.split = args.split;
     request.prompt_match = match args.prompt_match {
         Match::Exact => PromptMatch::Exact,

@@ -133,6 +133,11 @@ fn flags(manifest: &Value, args: &ExportArgs, again: &Path) -> Option<Vec<OsStri
     if let Some(ratio) = number(&asked["max_length_ratio"]) {
         flag("--max-length-ratio", ratio);
     }
+    for (name, key) in [("--max-per-task", "max_per_task"), ("--max-per-repo", "max_per_repo")] {
+        if let Some(most) = number(&asked[key]) {
+            flag(name, most);
+        }
+    }
     if let Some((train, validation)) = number(&asked["split"]["train"]).zip(number(&asked["split"]["validation"])) {
         flag("--split", format!("{train}/{validation}"));
     }

@@ -13,6 +13,7 @@ mod error;
 mod examine;
 mod export;
 mod facts;
+mod metadata;
 mod output;
 mod plan;
 mod report;

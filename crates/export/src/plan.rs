@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lake_store::Catalog;
 
-use crate::choose::{Everyone, Excluded, Pair, Reason, candidates, pairs};
+use crate::choose::{Everyone, Excluded, Pair, Reason, candidates, cap, pairs};
 use crate::facts::{Facts, Judgement};
 use crate::secrets::Guard;
 use crate::tools::{Harness, ToolSchemas};
@@ -103,7 +103,11 @@ fn settle(
         plan.candidates.extend(&choice.candidates);
         match set {
             Set::Sft => {
-                plan.sft = choice.candidates;
+                let (kept, over) = cap(choice.candidates, request, |i| work(facts, i), id);
+                let over = over.into_iter().map(|branch| Excluded { branch, reason: Reason::Filtered, step: None });
+                choice.excluded.extend(over);
+                choice.excluded.sort_by_key(|excluded| id(&excluded.branch));
+                plan.sft = kept;
                 plan.sft.sort_by_key(|i| (work(facts, *i), id(i)));
             }
             Set::Preference => {

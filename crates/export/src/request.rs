@@ -240,6 +240,10 @@ pub struct Request {
     pub tools: Option<String>,
     /// By what tokens are counted, and the mask is held and proven; None: neither.
     pub tokens: Option<TokenRequest>,
+    /// Most sessions of one task in the supervised set.
+    pub max_per_task: Option<usize>,
+    /// Most sessions of one repository in the supervised set.
+    pub max_per_repo: Option<usize>,
     /// Tasks to keep for validation; None: all are for training.
     pub split: Option<Split>,
     /// Remotes to choose, in any form; empty is all.
@@ -285,6 +289,8 @@ impl Request {
             prompt_match: PromptMatch::default(),
             tools: None,
             tokens: None,
+            max_per_task: None,
+            max_per_repo: None,
             split: None,
             repos: Vec::new(),
             orgs: Vec::new(),

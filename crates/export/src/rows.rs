@@ -1,8 +1,6 @@
 //! Writes the rows of a plan in their order.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,10 +10,11 @@ use lake_trace::json::write_str;
 use crate::choose::{Pair, funnel};
 use crate::dialect::{self, Joiner, Shared, write_member};
 use crate::facts::{Facts, Judgement, Row};
+use crate::metadata::{session_metadata, side_metadata};
 use crate::output::{Block, FileEntry, Longest, PairCounts, SetCounts, write_file};
 use crate::plan::Plan;
 use crate::spill::{Frames, Spill};
-use crate::tokens::{Counts, TokenCounts};
+use crate::tokens::TokenCounts;
 use crate::tools::Harness;
 use crate::{Dialect, Error, ExportedRow, Progress, Result, Set, Split, Step};
 
@@ -353,39 +352,6 @@ impl<'w> Writer<'w> {
 
 fn reading(source: std::io::Error) -> Error {
     Error::io("reading back", "a temporary file")(source)
-}
-
-/// What a row says of itself, with its tokens where they were counted.
-fn session_metadata(row: &Row) -> Cow<'_, str> {
-    let (cut, counts) = match (&row.cut, &row.tokens) {
-        (Some((messages, counts)), _) => (Some(messages), counts),
-        (None, Some(counts)) => (None, counts),
-        (None, None) => return Cow::Borrowed(&row.metadata),
-    };
-    let mut out = open_with_tokens(row, counts);
-    // Writing to a string cannot fail.
-    let _ = write!(out, ",\"trained_tokens\":{},\"trained_runs\":[", counts.trained);
-    for (i, (start, end)) in counts.runs.iter().enumerate() {
-        let _ = write!(out, "{}[{start},{end}]", if i == 0 { "" } else { "," });
-    }
-    out.push(']');
-    if let Some(messages) = cut {
-        let _ = write!(out, ",\"cut_after_messages\":{messages}");
-    }
-    out.push('}');
-    Cow::Owned(out)
-}
-
-fn open_with_tokens(row: &Row, counts: &Counts) -> String {
-    let open = row.metadata.strip_suffix('}').unwrap_or_default();
-    format!("{open},\"tokens\":{}", counts.all)
-}
-
-fn side_metadata(row: &Row) -> Cow<'_, str> {
-    match &row.tokens {
-        Some(counts) => Cow::Owned(format!("{}}}", open_with_tokens(row, counts))),
-        None => Cow::Borrowed(&row.metadata),
-    }
 }
 
 fn pair_metadata(chosen: &Used<'_>, rejected: &Used<'_>) -> String {

@@ -35,7 +35,7 @@ fn exports_fit(data_dir: &str, trust: &str, sft: usize, preference: usize) {
         &[],
         &["--on-secret", "redact", "--allow", "allow.toml", "--since", "2001-01-01", "--where", "true"],
         &["--sets", "sft", "--until", "2001-01-01"],
-        &["--split", "0.5/0.5"],
+        &["--split", "0.5/0.5", "--max-per-task", "2", "--max-per-repo", "3"],
     ];
     let (rows, pairs, manifests) = (schema("sft-row"), schema("preference-row"), schema("manifest"));
     for (n, args) in runs.into_iter().enumerate() {

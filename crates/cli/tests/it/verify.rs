@@ -18,7 +18,7 @@ fn verify(kit: &Kit) -> crate::kit::Ran {
 fn an_export_is_made_again_with_the_same_bytes_whatever_was_asked_for() {
     let runs: [&[&str]; 5] = [
         &[],
-        &["--dialect", "swift", "--split", "0.5/0.5", "--sets", "sft", "--train-after-fail", "all"],
+        &["--dialect", "swift", "--split", "0.5/0.5", "--sets", "sft", "--max-per-task", "1", "--max-per-repo", "9"],
         &["--repo", "github.com/acme/billing", "--since", "2025-01-01", "--until", "2030-01-01", "--where", "true"],
         &["--on-secret", "redact", "--pairs-per-task", "3", "--pair-strategy", "random", "--max-length-ratio", "2.5"],
         &["--dialect", "atif", "--on-truncated-output", "exclude"],

@@ -46,6 +46,6 @@ fn step_of(reason: Reason) -> &'static str {
         Reason::Secret => "clean",
         Reason::TooLong | Reason::Truncated => "fits",
         Reason::NoPartner => "paired",
-        Reason::Unrenderable | Reason::NothingTrained | Reason::HumanHelp => "exported",
+        Reason::Filtered | Reason::Unrenderable | Reason::NothingTrained | Reason::HumanHelp => "exported",
     }
 }

@@ -1,6 +1,7 @@
 //! Who is in, who is not, and why.
 
 mod across;
+mod caps;
 mod funnel;
 mod pairs;
 mod reason;
@@ -9,6 +10,7 @@ mod sets;
 mod split;
 
 pub(crate) use across::{Everyone, everyone};
+pub(crate) use caps::cap;
 pub use funnel::FunnelStep;
 pub(crate) use funnel::funnel;
 pub(crate) use pairs::{Pair, pairs};

@@ -28,6 +28,8 @@ pub enum Reason {
     TooLong,
     /// A person helped after the prompt.
     HumanHelp,
+    /// There are enough of its task or its repository.
+    Filtered,
     /// There is nothing to pair it with.
     NoPartner,
     /// Its bytes were erased from the lake.
@@ -51,6 +53,7 @@ impl Reason {
             Reason::NothingTrained => "nothing_trained",
             Reason::TooLong => "too_long",
             Reason::HumanHelp => "human_help",
+            Reason::Filtered => "filtered",
             Reason::NoPartner => "no_partner",
             Reason::Purged => "purged",
             Reason::Damaged => "damaged",

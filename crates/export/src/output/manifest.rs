@@ -70,6 +70,10 @@ pub struct RequestEntry {
     pair_strategy: PairStrategy,
     max_length_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    max_per_task: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_per_repo: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     split: Option<SplitEntry>,
     prompt_match: PromptMatch,
     tools_sha256: Option<String>,
@@ -111,6 +115,8 @@ impl RequestEntry {
             pairs_per_task: request.pairs_per_task,
             pair_strategy: request.pair_strategy,
             max_length_ratio: request.max_length_ratio,
+            max_per_task: request.max_per_task,
+            max_per_repo: request.max_per_repo,
             split: request.split.map(|split| {
                 let (train, validation) = split.shares();
                 SplitEntry { train, validation }

@@ -1,5 +1,6 @@
 //! What an export writes, seen from outside.
 
+mod caps;
 mod changes;
 mod cheats;
 mod choosing;

@@ -150,7 +150,7 @@ impl<'e> Rows<'e> {
             *excluded.entry(one.reason.as_str()).or_default() += 1;
         }
         let reasons = self.plan.excluded.get(&set).into_iter().flatten().map(|one| one.reason);
-        let funnel = funnel(set, self.plan.selected, reasons);
+        let funnel = funnel(self.plan.selected, reasons);
         let used = self.plan.used(set).len() as u64;
         let pairs = (set == Set::Preference).then(|| self.pair_counts());
         SetCounts {

@@ -196,7 +196,7 @@ fn a_dry_run_says_what_each_step_left_and_whom_it_dropped() {
     kit.run(&args).exits(0).prints(&[
         "funnel: found 11 → graded 10 (-untracked 1) → flipped 7 (-no_flip 3) → verified 5 (-reject 1, -unsigned 1) → clean 4 (-secret 1) → \
          fits 4 → exported 4",
-        "→ paired 4 (-no_partner 3) → exported 4",
+        "→ fits 7 → exported 4 (-no_partner 3)",
     ]);
     let json = kit.run(&[&args[..], &["--json"]].concat()).exits(0).json();
     for set in ["sft", "preference"] {
